@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -218,22 +219,33 @@ func TestAuditFinds(t *testing.T) {
 	if a, err := s.audit(t.Context()); err != nil || len(a.Wrong) > 0 || a.Held != 100 || a.Open != 100 || a.Requests != 1 || a.Ended != 0 {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	for name, p := range map[string]posting{
-		"a release":              {ann, "release", 1, held(ann), available(ann), "100"},
-		"a capture":              {ann, "capture", 1, held(ann), chainAccount, "100"},
-		"a hold of no request":   {"nothing", "hold", 1, available(ann), held(ann), "1"},
-		"a credit of no deposit": {"nothing", "credited", 1, chainAccount, available(ann), "1"},
-		"an amount that moved":   {ann, "refund", 1, available(ann), chainAccount, "1"},
+	for name, c := range map[string]struct {
+		p    posting
+		want []string // all that is wrong, sorted
+	}{
+		"a release": {posting{ann, "release", 1, held(ann), available(ann), "100"},
+			[]string{available(ann) + " has 1000, and by the requests it is 900", held(ann) + " has 0, and by the requests it is 100",
+				"request " + ann + ` is approved, refunded as "": that it was released is true`}},
+		"a capture": {posting{ann, "capture", 1, held(ann), chainAccount, "100"},
+			[]string{"request " + ann + " is approved, and captured"}},
+		"a hold of no request": {posting{"nothing", "hold", 1, available(ann), held(ann), "1"},
+			[]string{available(ann) + " has 899, and by the requests it is 900", held(ann) + " has 101, and by the requests it is 100",
+				"the book has postings of nothing, which is no request"}},
+		"a credit of no deposit": {posting{"nothing", "credited", 1, chainAccount, available(ann), "1"},
+			[]string{"the book has credited 1 of nothing, which is no deposit"}},
+		"an amount that moved": {posting{ann, "refund", 1, available(ann), chainAccount, "1"},
+			[]string{available(ann) + " has 899, and by the requests it is 900", chainAccount + " has -999, and by the requests it is -1000"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			undone := errors.New("undone")
 			err := s.db.UpdateTx(t.Context(), func(ctx context.Context, tx sqlstore.Tx, _ store.Unit) error {
-				if err := post(ctx, tx, p); err != nil {
+				if err := post(ctx, tx, c.p); err != nil {
 					return err
 				}
 				a, err := auditOf(ctx, tx)
-				if err == nil && len(a.Wrong) == 0 {
-					t.Errorf("nothing is wrong: %+v", a)
+				slices.Sort(a.Wrong)
+				if err == nil && !slices.Equal(a.Wrong, c.want) {
+					t.Errorf("wrong is %q, expected %q", a.Wrong, c.want)
 				}
 				return errors.Join(err, undone)
 			})
@@ -242,4 +254,43 @@ func TestAuditFinds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// /alerts has the wallet's and the database's too.
+func TestAlertsOfWalletAndDatabase(t *testing.T) {
+	onEach(t, func(t *testing.T, s *service) {
+		if err := (&bitcoin{wallets: s.wallets}).mine(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		alerts := func() (names []string) {
+			all, err := s.below(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range all {
+				names = append(names, a.Name)
+			}
+			return names
+		}
+		if got := alerts(); len(got) > 0 {
+			t.Errorf("there are alerts: %q", got)
+		}
+		change := "UPDATE wallets SET follows_tip = FALSE, scanned_to = 0" // nobody scans it
+		if _, err := s.conn.ExecContext(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+		if got := alerts(); !slices.Equal(got, []string{"behind"}) {
+			t.Errorf("a wallet is behind: %q", got)
+		}
+		if s.db.Dialect == sqlstore.SQLite {
+			return // a file is not moved
+		}
+		change = "CREATE OR REPLACE FUNCTION settle_moved(lossless boolean) RETURNS boolean LANGUAGE sql AS 'SELECT true'"
+		if _, err := s.conn.ExecContext(t.Context(), change); err != nil {
+			t.Fatal(err)
+		}
+		if got := alerts(); !slices.Equal(got, []string{"behind", "database moved"}) {
+			t.Errorf("the database has moved: %q", got)
+		}
+	})
 }

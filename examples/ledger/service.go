@@ -15,6 +15,7 @@ import (
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/follow"
 	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -240,6 +241,11 @@ func (a *api) alerts(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	below, err := a.below(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, below...)
 	found = append(found, follow.DepositAlerts(deposits, follow.DepositThresholds{Waiting: 3 * time.Hour})...)
 	for _, name := range []string{consumer, follow.DepositsName} {
 		stats, err := follow.StatsOf(r.Context(), a.db, name)
@@ -253,4 +259,14 @@ func (a *api) alerts(r *http.Request) (any, error) {
 		texts = append(texts, alert.Name+": "+alert.Text)
 	}
 	return texts, nil
+}
+
+// below are the alerts of what withdrawals and deposits stand on: the wallet and the database.
+func (s *service) below(ctx context.Context) ([]statemachine.Alert, error) {
+	coins, err := s.wallets.Stats(ctx, wallet)
+	if err != nil {
+		return nil, err
+	}
+	database, err := sqlstore.StatsOf(ctx, s.db)
+	return append(utxo.Alerts(coins, utxo.DefaultThresholds()), sqlstore.Alerts(database, sqlstore.DefaultThresholds())...), err
 }
