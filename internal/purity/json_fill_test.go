@@ -3,6 +3,7 @@ package purity
 import (
 	"encoding"
 	"fmt"
+	"hash/crc32"
 	"reflect"
 	"slices"
 	"time"
@@ -13,16 +14,18 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// filler gives every field of a value another content, the same each time.
+// filler gives every field of a value a content that its path in the value decides, so that
+// a field which is added changes no other.
 type filler struct {
 	of      reflect.Type
-	n       int
+	path    string
+	n       int             // of the path
 	structs map[string]bool // by package and name: what was filled
 	within  []reflect.Type
 }
 
 func (f *filler) fill(v reflect.Value) {
-	f.n++
+	f.n = 1 + int(crc32.ChecksumIEEE([]byte(f.path))%1000)
 	switch p := v.Addr().Interface().(type) {
 	case *time.Time:
 		*p = time.Date(2026, 1, 2, 3, 4, 5, 1000*f.n, time.UTC)
@@ -48,28 +51,28 @@ func (f *filler) fill(v reflect.Value) {
 		f.within = append(f.within, v.Type())
 		for i := range v.NumField() {
 			if field := v.Type().Field(i); field.IsExported() && field.Tag.Get("json") != "-" {
-				f.fill(v.Field(i))
+				f.at(field.Name, v.Field(i))
 			}
 		}
 		f.within = f.within[:len(f.within)-1]
 	case reflect.Pointer:
 		if !slices.Contains(f.within, v.Type().Elem()) {
 			v.Set(reflect.New(v.Type().Elem()))
-			f.fill(v.Elem())
+			f.at("", v.Elem())
 		}
 	case reflect.Slice:
 		if !slices.Contains(f.within, v.Type().Elem()) {
 			v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-			f.fill(v.Index(0))
+			f.at("", v.Index(0))
 		}
 	case reflect.Array:
 		for i := range v.Len() {
-			f.fill(v.Index(i))
+			f.at(fmt.Sprint(i), v.Index(i))
 		}
 	case reflect.Map:
 		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
-		f.fill(key)
-		f.fill(value)
+		f.at("key", key)
+		f.at("value", value)
 		v.Set(reflect.MakeMap(v.Type()))
 		v.SetMapIndex(key, value)
 	case reflect.Bool:
@@ -83,6 +86,13 @@ func (f *filler) fill(v reflect.Value) {
 	default:
 		panic(fmt.Sprintf("%v has a %v", f.of, v.Type()))
 	}
+}
+
+func (f *filler) at(name string, v reflect.Value) {
+	was := f.path
+	f.path += "." + name
+	f.fill(v)
+	f.path = was
 }
 
 // text gives a value that has a text, such as an enumeration or an exact number, one of its
