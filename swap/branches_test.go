@@ -42,7 +42,7 @@ func TestAReferenceOfAnotherTimeLineEndsByNotSent(t *testing.T) {
 			if x.is(status).kinds(swap.Mismatch).attended(); x.latest().Proof != 0 || x.i().Hold.Kind != swap.ByMismatch {
 				t.Fatalf("%v: %+v, hold %v", o, x.latest(), x.i().Hold)
 			}
-			x.do(swap.Ordered{By: x.operator(), Order: swap.NotSent, TxID: "bb", Reason: "it is y's"}).attended()
+			x.do(swap.Ordered{By: x.operator(), Order: swap.NotSent, TxID: "bb", Reason: "it is y's"}).wait(time.Microsecond).attended()
 			part := x.view(1)
 			part.CannotLand = false
 			if look(part); x.latest().Proof != 0 {

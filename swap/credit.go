@@ -179,6 +179,7 @@ type Credit struct {
 	Owner         string       // who must own the asset that maps it; empty: nobody can, and it is refunded
 	Account       string       // the Solana account that is paid; pinned when the mapping is found
 	Confirmations uint64       // of the inbound transaction
+	CountedAt     time.Time    // when the latest count above zero was asked for: what was asked before does not make it vanish
 	GoneAt        time.Time    // when a complete look-up did not find it any more; zero while it is there. Nothing is begun meanwhile
 	Collecting    bool         // refunded from collecting refund
 	SettledBy     int64        // Quarantined: the intent that was found to have paid after all; the move is not owed any more

@@ -62,7 +62,7 @@ func (x *creditSide) take(s *step) error {
 func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	c := &x.c
 	asked, _ := statemachine.Time(e.Asked)
-	stale := asked.After(s.by.At) || asked.Before(c.Stored) || asked.Before(c.GoneAt)
+	stale := asked.After(s.by.At) || asked.Before(c.Stored) || asked.Before(c.GoneAt) || e.Gone && asked.Before(c.CountedAt)
 	switch {
 	case e.Gone && e.Count > 0 || e.Count > MaxAmount:
 		return s.refuse(statemachine.ErrInvalid, "what is gone has no confirmations")
@@ -89,9 +89,15 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 		c.GoneAt.IsZero() && (e.Count == c.Confirmations || min(e.Count, c.Confirmations) >= s.p.CreditConfirmations) &&
 			(c.Status != CreditPending || c.Terms.Frozen || e.Count < s.p.CreditConfirmations): // else the policy demands fewer since
 		s.later = true
+		if e.Count > 0 && c.unpaid() && !stale && asked.After(c.CountedAt) { // what is told late of before denies it no more
+			c.CountedAt = asked
+			return s.note("it is there")
+		}
 		return nil
 	}
-	c.GoneAt, c.Confirmations = time.Time{}, e.Count
+	if c.GoneAt, c.Confirmations = (time.Time{}), e.Count; e.Count > 0 {
+		c.CountedAt = later(c.CountedAt, s.at(e.Asked))
+	}
 	if c.Status != CreditPending || e.Count < s.p.CreditConfirmations {
 		s.later = true
 		return s.note(fmt.Sprintf("%d confirmations", e.Count))

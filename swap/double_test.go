@@ -149,7 +149,8 @@ func TestWhatEvidenceRefutesIsNoDiscrepancy(t *testing.T) {
 		s.Errored = true
 		r.outbound(s).unsolved(swap.Mismatch) // below finality an error may become a payment
 		s.Finalized, s.Confirmations = true, 10
-		released(r.outbound(s))
+		r.do(swap.Outbound{By: by(swap.Observer, r.now), Asked: r.now, Seen: s}).unsolved(swap.Mismatch) // no later than it was seen to pay
+		released(r.wait(time.Microsecond).outbound(s))
 	})
 	t.Run("what is final later is for a person", func(t *testing.T) {
 		r, s := misread(t)

@@ -210,10 +210,11 @@ type (
 		Number  int64
 		Finding Finding  `json:",omitzero"`
 		Seen    Sighting // with LookFound
-		// View is of LookMissing; with Number 0 it is of Solana. With LookFound it says
+		// View is of LookMissing; with Number 0 it is of Solana. With LookFound its Asked
+		// says when Seen was asked for, zero: when it is told; and the rest says
 		// what was covered beside Seen if there is no other transaction with that
 		// reference: if Seen is known to be another one, it is judged as with LookMissing.
-		// Leave it empty where a chain can have a number twice.
+		// Leave the rest empty where a chain can have a number twice.
 		View    View
 		Nexus   View    // with Number 0
 		Control Control // with Number 0
@@ -221,7 +222,8 @@ type (
 	// Outbound is a transaction of the vault's own history that names the item.
 	Outbound struct {
 		By
-		Seen Sighting
+		Asked time.Time // as in View; zero: when it is told
+		Seen  Sighting
 	}
 )
 

@@ -52,7 +52,7 @@ func (s *step) looked(e *Looked) error {
 	}
 	switch {
 	case e.Finding == LookFound:
-		if err := s.sighted(&e.Seen); err != nil || len(s.log) > 0 || in == nil || in.Settled() || !s.another(in, &e.Seen) || !s.p.Complete(*in, e.View, s.by.At) {
+		if err := s.sighted(&e.Seen, e.View.Asked); err != nil || len(s.log) > 0 || in == nil || in.Settled() || !s.another(in, &e.Seen) || !s.p.Complete(*in, e.View, s.by.At) {
 			return err
 		}
 	case e.Finding == LookUnknown:
@@ -60,13 +60,41 @@ func (s *step) looked(e *Looked) error {
 		return nil
 	case in == nil:
 		return s.lookedBack(e)
-	case in.Settled():
+	case in.Proof != 0:
 		return nil
 	case !s.p.Complete(*in, e.View, s.by.At):
-		s.later = true
+		s.later = !in.Final
 		return nil
+	case in.Final:
+		return s.deny(in.Number, e.View.Asked, "a complete look-up does not find it")
 	}
 	return s.missing(s.intent(e.Number), e.View.Asked)
+}
+
+// at is when a speaker asked a chain, by the store's clock: when it is told, where the
+// speaker does not say, and at the latest.
+func (s *step) at(asked time.Time) time.Time {
+	if t, err := statemachine.Time(asked); err == nil && !asked.IsZero() && t.Before(s.by.At) {
+		return t
+	}
+	return s.by.At
+}
+
+// outdated reports whether what denies an intent was asked before the latest word that it
+// went out, or at the same time: then it counts for nothing, whichever of the two came first.
+// A word of the future is of a clock that was ahead: it counts as one of now, and the next
+// look-up is later.
+func (s *step) outdated(in *Intent, asked time.Time) (bool, error) {
+	switch {
+	case in.SeenAt.After(s.by.At):
+		in.SeenAt = s.by.At
+		s.later = true
+		return true, s.note(fmt.Sprintf("%s %d was seen by a clock that was ahead", in.Action, in.Number))
+	case !asked.After(in.SeenAt):
+		s.later = true
+		return true, nil
+	}
+	return false, nil
 }
 
 // lookedBack: all that went out for the item is on file, and nothing that was
@@ -112,6 +140,9 @@ func (s *step) waitsFor(in *Intent) bool {
 // missing: an intent that is not settled cannot pay any more. Where the state
 // waits for it, that counts only if it was asked after the time-out.
 func (s *step) missing(in *Intent, asked time.Time) error {
+	if old, err := s.outdated(in, asked); old {
+		return err
+	}
 	switch {
 	case s.waitsFor(in):
 		if asked.Sub(in.At) <= s.p.ConfirmTimeout {
@@ -179,11 +210,12 @@ func (s *step) lost(in *Intent, proof Proof) error {
 	return s.move(confirmTimeout, text)
 }
 
-func (s *step) outbound(e *Outbound) error { return s.sighted(&e.Seen) }
+func (s *step) outbound(e *Outbound) error { return s.sighted(&e.Seen, e.Asked) }
 
 // sighted: a chain shows an outbound. Only what the vault signed counts, and
-// what names the item must be one of its intents to the unit.
-func (s *step) sighted(t *Sighting) error {
+// what names the item must be one of its intents to the unit. When it was asked for is on
+// file with its intent: see outdated.
+func (s *step) sighted(t *Sighting, asked time.Time) (err error) {
 	if !t.VaultSigned {
 		s.later = true
 		return nil
@@ -195,7 +227,7 @@ func (s *step) sighted(t *Sighting) error {
 	in := s.find(t)
 	switch {
 	case in == nil && t.Errored:
-		return s.movedNothing(t)
+		return s.movedNothing(t, s.at(asked))
 	case in == nil:
 		if t.Chain == Solana && !s.names(t, s.item.ID) {
 			return s.refuse(statemachine.ErrInvalid, "the transaction does not name this item")
@@ -205,19 +237,28 @@ func (s *step) sighted(t *Sighting) error {
 		s.later = true // the other one with its reference has paid
 		return nil
 	case t.Errored:
-		return s.failedOnChain(s.intent(in.Number), t)
+		return s.failedOnChain(s.intent(in.Number), t, s.at(asked))
+	}
+	in = s.intent(in.Number)
+	own := in.TxID == "" || sameTx(in, t.TxID)
+	if at := s.at(asked); own && at.After(in.SeenAt) && !in.Settled() && !s.item.denies(t.TxID) {
+		in.SeenAt = at
+		defer func() { // nothing else has come of it, and it is on file all the same
+			if err == nil && len(s.log) == 0 {
+				err = s.note(fmt.Sprintf("%s %d was seen", in.Action, in.Number))
+			}
+		}()
+	}
+	switch {
 	case in.Filed && (s.foreign(t) || in.Claim == "" && t.Rival != "" && !s.names(t, s.item.ID)):
 		return s.conflict(t) // an operator was wrong: one outbound is one item's
 	case !s.p.fits(in, t):
 		return s.conflict(t)
-	}
-	in = s.intent(in.Number)
-	switch {
 	case !in.Landed():
-		in.TxID = t.TxID
+		in.TxID, in.SeenAt = t.TxID, later(in.SeenAt, s.at(asked))
 		return s.paid(in, t.Rival)
 	case !sameTx(in, t.TxID): // two with one reference
-		return s.second(in, t.TxID, t.Rival)
+		return s.second(in, t.TxID, t.Rival, s.at(asked))
 	case s.p.final(t) && !in.Final:
 		if moved, err := s.reconcile(); moved || err != nil {
 			return err // the next look-up ends it
@@ -228,9 +269,12 @@ func (s *step) sighted(t *Sighting) error {
 	if moved, err := s.reconcile(); moved || err != nil {
 		return err
 	}
+	if err := s.again(in.Number, t, asked); err != nil || len(s.log) > 0 {
+		return err
+	}
 	for _, o := range s.item.Intents { // its reference is used up
 		if in.Final && o.Reference != 0 && o.Reference == t.Reference && o.TxID == "" && !o.Settled() {
-			return s.missing(s.intent(o.Number), s.by.At)
+			return s.missing(s.intent(o.Number), s.at(asked))
 		}
 	}
 	s.later = !in.Final
@@ -238,9 +282,11 @@ func (s *step) sighted(t *Sighting) error {
 }
 
 // movedNothing takes a transaction with an error that is none of the item's intents: it proves
-// nothing of these. Where it is final it refutes what a sighting below finality said of it.
-func (s *step) movedNothing(t *Sighting) error {
-	rumour := func(d Discrepancy) bool { return d.mismatch(t.TxID) && !d.Firm && d.ClosedBy == "" }
+// nothing of these. Where it is final it refutes what an earlier sighting below finality said of it.
+func (s *step) movedNothing(t *Sighting, asked time.Time) error {
+	rumour := func(d Discrepancy) bool {
+		return d.mismatch(t.TxID) && !d.Firm && d.ClosedBy == "" && asked.After(d.At)
+	}
 	if !s.p.final(t) || !slices.ContainsFunc(s.item.Discrepancies, rumour) {
 		return nil
 	}
@@ -341,14 +387,22 @@ func (s *step) another(in *Intent, t *Sighting) bool {
 	return t.Errored && in.Landed() || s.item.denies(t.TxID)
 }
 
-// failedOnChain: it landed with an error. Below finality that can change.
-func (s *step) failedOnChain(in *Intent, t *Sighting) error {
+// failedOnChain: it landed with an error. Below finality that can change, and it has where it
+// was seen to have paid later.
+func (s *step) failedOnChain(in *Intent, t *Sighting, asked time.Time) error {
 	switch {
+	case in.Final && s.p.final(t):
+		return s.deny(in.Number, asked, "it landed with an error")
 	case in.Settled():
 		return nil
 	case !s.p.final(t):
 		s.later = true
 		return nil
+	}
+	if old, err := s.outdated(in, asked); old {
+		return err
+	}
+	switch {
 	case s.waitsFor(in):
 		return s.lost(in, Errored)
 	case in.Open():

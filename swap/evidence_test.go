@@ -299,6 +299,7 @@ func TestAReplayHasNoEffect(t *testing.T) {
 	}
 	c := refunded(t)
 	seen := sighting(*c.i().Intent(1), 1, false)
+	c.do(swap.Outbound{By: by(swap.Observer, c.now.Add(time.Hour)), Seen: seen})
 	for name, ev := range map[string]swap.Event{
 		"observed": observedCredit("tx1", amount), "history": swap.Outbound{By: by(swap.Observer, c.now.Add(time.Hour)), Seen: seen},
 		"confirmations": swap.Confirmations{By: by(swap.Observer, c.now), Count: 2},

@@ -2,6 +2,7 @@ package swap_test
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -67,6 +68,9 @@ func (r *run[A]) try(ev swap.Event) error {
 	}
 	if err := r.check(c.New); err != nil {
 		r.t.Fatalf("%T: %v", ev, err)
+	}
+	if old, now := r.head(&c.Old), r.head(&c.New); len(c.Log) == 0 && !(reflect.DeepEqual(old.Intents, now.Intents) && reflect.DeepEqual(old.Discrepancies, now.Discrepancies)) {
+		r.t.Fatalf("%T changes what is on file, and no version", ev)
 	}
 	again, err := r.apply(r.p, c.New, ev, time.Time{})
 	if err == nil && len(again.Log) > 0 && !repeatable(ev) {
@@ -192,9 +196,17 @@ func (r *run[A]) found(number int64, confirmations uint64) *run[A] {
 		Seen: sighting(*r.i().Intent(number), confirmations, confirmations >= 10)})
 }
 
-// failedOnChain looks an intent up and finds it with an error.
+// later waits until the latest word that an intent went out is older than now.
+func (r *run[A]) later(number int64) {
+	if in := r.i().Intent(number); in != nil && !r.now.After(in.SeenAt) {
+		r.now = in.SeenAt.Add(time.Microsecond)
+	}
+}
+
+// failedOnChain looks an intent up, later than it was seen, and finds it with an error.
 func (r *run[A]) failedOnChain(number int64) *run[A] {
 	r.t.Helper()
+	r.later(number)
 	s := sighting(*r.i().Intent(number), 10, true)
 	s.Errored = true
 	return r.do(swap.Looked{By: r.worker(), Number: number, Finding: swap.LookFound, Seen: s})
@@ -213,9 +225,10 @@ func (r *run[A]) view(number int64) swap.View {
 	return swap.View{From: from, Asked: r.now, ByID: true, ByMemo: true, Before: 1001, After: 1001, CannotLand: true}
 }
 
-// missing looks an intent up completely and does not find it.
+// missing looks an intent up completely, later than it was seen, and does not find it.
 func (r *run[A]) missing(number int64) *run[A] {
 	r.t.Helper()
+	r.later(number)
 	return r.do(swap.Looked{By: r.worker(), Number: number, Finding: swap.LookMissing, View: r.view(number), Nexus: r.view(number), Control: r.ctl})
 }
 

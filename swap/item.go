@@ -120,6 +120,10 @@ type Intent struct {
 	Proof    Proof                `json:",omitzero"` // why it cannot have paid; zero: it may
 	Final    bool                 // it paid, and no reorganisation takes it back
 	ClosedAt time.Time            // the first answer or evidence that closed it
+	// SeenAt is when the latest word that it went out was asked for or said: of a sighting,
+	// an answer, or a person; zero: nobody has said so. What denies that it went out counts
+	// only if it was asked later, in whichever order the two arrive.
+	SeenAt time.Time
 }
 
 // Open reports whether nobody knows yet what became of it.
@@ -285,7 +289,7 @@ func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) 
 
 // DiscrepancyKind says what is wrong.
 // Values: DoublePayout, LateOutbound, Mismatch, UnattributedOutbound, PaidWhileQuarantined, OutboundLost,
-// InboundGone, InboundChanged, SecondOutbound, OwnSender, GapAccepted, Contested, Overpaid, PaidAndGivenBack.
+// InboundGone, InboundChanged, SecondOutbound, OwnSender, GapAccepted, Contested, Overpaid, PaidAndGivenBack, FinalDenied.
 type DiscrepancyKind = statemachine.Enum[discrepancyKind]
 
 const (
@@ -303,6 +307,7 @@ const (
 	Contested                                       // the transaction that paid is on file for another item, too
 	Overpaid                                        // a person has paid more than was left of what came in
 	PaidAndGivenBack                                // it was paid or refunded for good, and an operator has given it back by hand, too
+	FinalDenied                                     // what was final is missing, has failed or is not final any more, by later evidence; seen final again later it closes
 )
 
 type discrepancyKind struct{}
@@ -311,7 +316,7 @@ func (discrepancyKind) Kind() string    { return "kind of discrepancy" }
 func (discrepancyKind) Names() []string { return discrepancyNames }
 
 var discrepancyNames = []string{"double payout", "late outbound", "mismatch", "unattributed outbound", "paid while quarantined",
-	"outbound lost", "inbound gone", "inbound changed", "second outbound", "own sender", "gap accepted", "contested", "overpaid", "paid and given back"}
+	"outbound lost", "inbound gone", "inbound changed", "second outbound", "own sender", "gap accepted", "contested", "overpaid", "paid and given back", "final denied"}
 
 // RefundReason is why an item is refunded: the text behind the signature in the
 // memo of a refund, at most 64 bytes.

@@ -143,9 +143,9 @@ failed | invalid | invalid | = | - | - | invalid | invalid | = | - | - | invalid
 unknown | invalid | invalid | = | - | - | invalid | invalid | = | - | - | invalid | - | -
 deferred | invalid | invalid | = | - | - | invalid | invalid | = | - | - | invalid | - | -
 found | invalid | invalid | debited, awaiting confirmation | debit_confirmed | - | invalid | invalid | refund sent, awaiting confirmation | refund_confirmed | - | invalid | = | =
-errored | invalid | invalid | = | to be refunded | - | invalid | invalid | = | to be quarantined | - | invalid | = | -
+errored | invalid | invalid | = | to be refunded | = | invalid | invalid | = | to be quarantined | = | invalid | = | -
 mismatch | invalid | invalid | = | = | = | invalid | invalid | = | = | = | invalid | = | =
-missing | invalid | invalid | = | to be refunded | - | invalid | invalid | = | to be quarantined | - | invalid | = | -
+missing | invalid | invalid | = | to be refunded | = | invalid | invalid | = | to be quarantined | = | invalid | = | -
 unsure | invalid | invalid | touch | touch | - | invalid | invalid | touch | touch | - | invalid | touch | -
 memo | ready for processing | - | - | - | - | - | - | - | - | - | - | - | -
 usable | illegal | = | = | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal
@@ -187,9 +187,9 @@ failed | invalid | invalid | invalid | = | - | - | invalid | invalid | invalid |
 unknown | invalid | invalid | invalid | = | - | - | invalid | invalid | invalid | invalid | = | - | invalid | =
 deferred | invalid | invalid | invalid | = | - | - | invalid | invalid | invalid | invalid | = | - | invalid | =
 found | invalid | invalid | invalid | sig created, awaiting confirmations | processed | - | invalid | invalid | invalid | invalid | refunded | = | invalid | =
-errored | invalid | invalid | invalid | = | refund pending | - | invalid | invalid | invalid | invalid | = | = | invalid | =
+errored | invalid | invalid | invalid | = | refund pending | = | invalid | invalid | invalid | invalid | = | = | invalid | =
 mismatch | invalid | invalid | invalid | = | = | = | invalid | invalid | invalid | invalid | = | = | invalid | =
-missing | invalid | invalid | invalid | = | refund pending | - | invalid | invalid | invalid | invalid | = | = | invalid | =
+missing | invalid | invalid | invalid | = | refund pending | = | invalid | invalid | invalid | invalid | = | = | invalid | =
 unsure | invalid | invalid | invalid | touch | touch | - | invalid | invalid | invalid | invalid | touch | touch | invalid | touch
 memo | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal
 usable | illegal | illegal | = | = | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal | illegal

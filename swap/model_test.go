@@ -44,6 +44,7 @@ func modelKey[A any](w swaptest.World[A], status string) string {
 		fresh(in.At)
 		fresh(in.SendBy)
 		fresh(in.ClosedAt)
+		fresh(in.SeenAt)
 	}
 	var kinds []string
 	for _, d := range i.Discrepancies {

@@ -317,10 +317,12 @@ func (s *step) correct(in *Intent, e *Ordered) error {
 		if err := s.meet(e); err != nil {
 			return err
 		}
-		in.Outcome, in.Proof, in.ClosedAt = statemachine.Unknown, 0, time.Time{}
+		in.Outcome, in.Proof, in.ClosedAt, in.TxID, in.SeenAt = statemachine.Unknown, 0, time.Time{}, txForm(in.Chain, e.TxID), s.by.At
 		s.claims(in, "")
 	case unclaimed:
 		s.claims(in, "")
+	case in.Open() && !in.named(): // signed, and nobody has said yet what became of it
+		in.TxID, in.SeenAt = e.TxID, s.by.At
 	case !open && (in.Final || net == 0 || net == in.Net):
 		return nil
 	}

@@ -166,8 +166,8 @@ func (s *step) answer(e *Answered) error {
 	switch {
 	case e.Outcome == statemachine.Done && in.Landed() && sameTx(in, e.TxID):
 		return nil
-	case e.Outcome != statemachine.Done && (!in.Open() || e.Outcome == in.Outcome || in.Outcome == statemachine.Unknown && e.Outcome == statemachine.Deferred):
-		return nil // closed, said before, or not to be believed any more
+	case e.Outcome != statemachine.Done && (!in.Open() || in.named() || e.Outcome == in.Outcome || in.Outcome == statemachine.Unknown && e.Outcome == statemachine.Deferred):
+		return nil // closed, a person's word, said before, or not to be believed any more
 	case e.Outcome == statemachine.Done && slices.ContainsFunc(s.item.Intents, func(f Intent) bool { return f.landedAs(in.Chain, e.TxID) }):
 		if !in.Open() {
 			return nil // a person has filed it, and it is one payment
@@ -181,8 +181,8 @@ func (s *step) answer(e *Answered) error {
 	text := func(what string) string { return fmt.Sprintf("%s %d %s: %s", in.Action, in.Number, what, e.Reason) }
 	switch e.Outcome {
 	case statemachine.Done:
-		if in.Landed() || in.Chain == Solana && !in.signed(e.TxID) {
-			return s.second(in, e.TxID, e.Rival)
+		if in.Landed() || in.named() && !sameTx(in, e.TxID) || in.Chain == Solana && !in.signed(e.TxID) {
+			return s.second(in, e.TxID, e.Rival, time.Time{})
 		}
 		in.TxID = e.TxID
 		return s.paid(in, e.Rival)
@@ -224,9 +224,14 @@ func (i *Intent) landedAs(c Chain, txid string) bool {
 	return i.Filed && i.Landed() && i.Chain == c && sameTx(i, txid)
 }
 
+// named reports whether a person has said by which transaction an open intent paid. Until a
+// chain shows what became of that transaction, no answer takes the word back.
+func (i *Intent) named() bool { return i.Open() && i.TxID != "" }
+
 // second: one intent was answered with another transaction than its own. It is
-// filed, so that both are looked up.
-func (s *step) second(in *Intent, txid, rival string) error {
+// filed, so that both are looked up. seen is when a chain was asked that shows it, zero where
+// none does.
+func (s *step) second(in *Intent, txid, rival string, seen time.Time) error {
 	for k := range s.item.Intents {
 		if sameTx(&s.item.Intents[k], txid) {
 			return nil
@@ -237,7 +242,7 @@ func (s *step) second(in *Intent, txid, rival string) error {
 		return nil
 	}
 	if len(s.item.Intents) < maxFiled {
-		s.file(Intent{Action: in.Action, Attempt: in.Attempt, Chain: in.Chain, Destination: in.Destination, Net: in.Net, Fee: in.Fee, TxID: txid}, rival)
+		s.file(Intent{Action: in.Action, Attempt: in.Attempt, Chain: in.Chain, Destination: in.Destination, Net: in.Net, Fee: in.Fee, TxID: txid, SeenAt: seen}, rival)
 	}
 	s.stop(ByLate, fmt.Sprintf("intent %d was answered with a second transaction", in.Number))
 	return s.note("a second transaction was answered")

@@ -49,13 +49,13 @@ func (p *Policy) recoverItem(i *Item, x side, c Control, past []Fees, by By, sca
 			switch {
 			case in != nil:
 				seen[in.Number] = seen[in.Number] || !s.another(in, &t)
-				out = append(out, Outbound{By: by, Seen: t})
+				out = append(out, Outbound{By: by, Asked: h.View.Asked, Seen: t})
 			case t.Chain == Solana && named && dir == x.direction() && id == i.ID:
 				foreign = foreign || !t.Errored && !known
-				out = append(out, Outbound{By: by, Seen: t})
+				out = append(out, Outbound{By: by, Asked: h.View.Asked, Seen: t})
 			case !t.Errored && !known && i.behind(c) && p.resembles(x, i, past, &t) != 0:
 				foreign = true
-				out = append(out, Looked{By: by, Finding: LookFound, Seen: t})
+				out = append(out, Looked{By: by, Finding: LookFound, Seen: t, View: View{Asked: h.View.Asked}})
 			}
 		}
 	}
@@ -279,6 +279,6 @@ func (s *step) recovered(e *Recovered) error {
 	if in.Reference > MaxSeen { // a person's
 		in.Reference = 0
 	}
-	in.Outcome, in.Final, in.ClosedAt = statemachine.Done, true, s.by.At
+	in.Outcome, in.Final, in.ClosedAt, in.SeenAt = statemachine.Done, true, s.by.At, s.by.At
 	return s.move(recovering(e.Action), "from the chains: "+t.TxID)
 }

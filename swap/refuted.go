@@ -1,6 +1,10 @@
 package swap
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // refute closes the discrepancies that this step's evidence has refuted. A discrepancy may
 // rest on a sighting that is not final, and then the chain takes the transaction back, or the
@@ -64,4 +68,46 @@ func (s *step) refuteMismatch(in *Intent) {
 			s.free()
 		}
 	}
+}
+
+// deny records evidence against an outbound that is final: the outbound is missing, has failed,
+// or is not final any more. Either the chain went back further than its finality, or a node was
+// wrong. The record stays, and a person looks. Evidence from before the latest sighting, or from
+// before somebody has seen to the discrepancy, says nothing new.
+func (s *step) deny(n int64, asked time.Time, what string) error {
+	in, is := s.item.Intent(n), s.denial(n)
+	if !asked.After(in.SeenAt) || is != nil && (is.ClosedBy == "" || !asked.After(is.ClosedAt)) {
+		return nil
+	}
+	text := fmt.Sprintf("%s %d was final, but %s", in.Action, in.Number, what)
+	s.found(Discrepancy{Kind: FinalDenied, Key: number(n), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text})
+	return s.note(text)
+}
+
+// denial is what deny has recorded of an intent, nil if it has not.
+func (s *step) denial(n int64) *Discrepancy {
+	k := slices.IndexFunc(s.item.Discrepancies, func(d Discrepancy) bool { return d.Kind == FinalDenied && d.Key == number(n) })
+	if k < 0 {
+		return nil
+	}
+	return &s.item.Discrepancies[k]
+}
+
+// again takes a sighting of an outbound that was taken before. Where both are final it ends what
+// was denied meanwhile. A sighting below finality denies a final one only if it says when it was
+// asked for, later by more than [Policy.WaterlineMargin]: what is told late, or by a node that is
+// a little behind, is no news.
+func (s *step) again(n int64, t *Sighting, asked time.Time) error {
+	in, is := s.item.Intent(n), s.denial(n)
+	switch at := s.at(asked); {
+	case !in.Final:
+	case !s.p.final(t) && !asked.IsZero() && at.After(in.SeenAt.Add(s.p.WaterlineMargin)):
+		return s.deny(n, at, fmt.Sprintf("has %d confirmations", t.Confirmations))
+	case s.p.final(t) && is != nil && is.ClosedBy == "" && at.After(is.At):
+		in = s.intent(n)
+		in.SeenAt = at
+		s.mended(FinalDenied, in)
+		return s.note(fmt.Sprintf("%s %d was seen final again", in.Action, in.Number))
+	}
+	return nil
 }

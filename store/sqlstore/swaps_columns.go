@@ -67,7 +67,7 @@ func newCreditTable(name, owner string, more func(*swap.Credit) list) *table[swa
 		},
 		state: func(c *swap.Credit) list {
 			all := list{{"status text", always(&c.Status)}, {"receival_account text", maybe(&c.Account)}, {"confirmations_credit int", always(&c.Confirmations)},
-				{"timestamp int", shown(func() any { return shownAt(&c.Item, c.Place()) })}, {"gone_at time", maybe(&c.GoneAt)}, {"collecting bool", always(&c.Collecting)}, {"settled_by int", always(&c.SettledBy)}}
+				{"timestamp int", shown(func() any { return shownAt(&c.Item, c.Place()) })}, {"counted_at time", maybe(&c.CountedAt)}, {"gone_at time", maybe(&c.GoneAt)}, {"collecting bool", always(&c.Collecting)}, {"settled_by int", always(&c.SettledBy)}}
 			if more != nil {
 				all = append(all, more(c)...)
 			}
@@ -114,7 +114,7 @@ var intentTable = newTable(table[intentRow]{
 	state: func(r *intentRow) list {
 		in := &r.Intent
 		return list{{"destination text", maybe(&in.Destination)}, {"net_units int", always(&in.Net)}, {"fee_units int", always(&in.Fee)}, {"send_by time", always(&in.SendBy)}, {"outcome text", maybe(&in.Outcome)}, {"txid text", maybe(&in.TxID)}, {"proof text", maybe(&in.Proof)},
-			{"is_final bool", always(&in.Final)}, {"closed_at time", maybe(&in.ClosedAt)}, {"claim text", maybe(&in.Claim)}}
+			{"is_final bool", always(&in.Final)}, {"closed_at time", maybe(&in.ClosedAt)}, {"claim text", maybe(&in.Claim)}, {"seen_at time", maybe(&in.SeenAt)}}
 	},
 })
 

@@ -2,6 +2,7 @@ package swaptest
 
 import (
 	"fmt"
+	"reflect"
 	"time"
 
 	"pgregory.net/rapid"
@@ -21,7 +22,7 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 	w.Slow, w.Lag = apart.Draw(t, "slow"), apart.Draw(t, "lag")
 	w.Forks, w.Slips = rapid.IntRange(0, 2).Draw(t, "forks"), rapid.IntRange(0, 2).Draw(t, "slips")
 	var said []swap.Event
-	var asked []swap.Looked // negatives that are told later
+	var asked, wrong []swap.Looked // negatives that are told later, and those of what is there
 	checked := *rules
 	checked.Apply = func(a A, ev swap.Event, now time.Time) (swap.Change[A], error) {
 		c, err := rules.Apply(a, ev, now)
@@ -30,6 +31,10 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 		}
 		if err == nil && stale(rules.Head(&a), ev) {
 			t.Fatalf("%T: it comes under an old fence and is not refused", ev)
+		}
+		if old, now := rules.Head(&a), rules.Head(&c.New); err == nil && old.Version == now.Version &&
+			!(reflect.DeepEqual(old.Intents, now.Intents) && reflect.DeepEqual(old.Discrepancies, now.Discrepancies)) {
+			t.Fatalf("%T: it changes what is on file, and no version", ev)
 		}
 		if l := rules.Head(&c.New).Lease; err == nil && l.Holder != "" && l.Until.IsZero() {
 			t.Fatalf("%T: a lease without an end", ev)
@@ -49,7 +54,7 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 			t.Fatalf("%s: %d outbounds paid or may still pay", name, possible)
 		}
 		if to.Restores > w.Restores {
-			said, asked = nil, nil // it was said to another store
+			said, asked, wrong = nil, nil, nil // it was said to another store
 		} else if to.Head().Lease.Fence < w.Head().Lease.Fence {
 			t.Fatalf("%s: the fence went back", name)
 		}
@@ -80,11 +85,21 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 			keep("outside", outside(t, &w))
 		case kind == 10 && len(w.Places) > 0:
 			n := rapid.IntRange(1, len(w.Places)).Draw(t, "asked")
-			if w.Places[n-1] < Errored {
+			switch {
+			case w.Places[n-1] < Errored:
 				asked = append(asked, w.negative(n))
+			case w.Places[n-1] == Landed:
+				wrong = append(wrong, w.wrong(n))
 			}
 			if in := w.Head().Intents[n-1]; in.TxID+in.Signature != "" { // which is right or not: its look-up decides
 				keep("oscar says paid by", swap.Ordered{By: w.by(swap.Operator, "oscar"), Order: swap.PaidBy, Action: in.Action, TxID: txid(&in), Reason: "by mistake"})
+			}
+		case kind == 11 && len(wrong) > 0 && rapid.Bool().Draw(t, "wrong"): // what a node did not see is told behind a sighting of later
+			ev := rapid.SampledFrom(wrong).Draw(t, "told")
+			if w.Now = w.Now.Add(time.Second); w.Places[ev.Number-1] == Landed {
+				keep("shown", swap.Outbound{By: w.by(swap.Observer, "scanner"), Asked: w.Now, Seen: w.sighting(w.Head().Intent(ev.Number))})
+				ev.By = w.by(swap.Worker, "late")
+				keep("a negative from before", ev)
 			}
 		case kind == 11 && len(asked) > 0:
 			ev := rapid.SampledFrom(asked).Draw(t, "told")

@@ -133,3 +133,8 @@ func (w *World[A]) negative(n int) swap.Looked {
 	over := w.over(in) || in.Chain == swap.Nexus && w.Places[n-1] != Flight
 	return swap.Looked{Number: in.Number, Finding: swap.LookMissing, View: w.view(in, over)}
 }
+
+// wrong is a look-up by a node that does not see what is there.
+func (w *World[A]) wrong(n int) swap.Looked {
+	return swap.Looked{Number: int64(n), Finding: swap.LookMissing, View: w.view(w.Head().Intent(int64(n)), true)}
+}

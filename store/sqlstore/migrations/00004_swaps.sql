@@ -90,7 +90,7 @@ CREATE TABLE @unprocessed_txids (
 	to_address {text} NOT NULL, owner_from_address {text} NOT NULL, confirmations_credit {int} NOT NULL, receival_account {text},
 	status {text} NOT NULL CHECK (status IN ('pending_receival', 'ready for processing', 'sending',
 		'sig created, awaiting confirmations', 'refund pending', 'trade balance to be checked', 'collecting refund')),
-	gone_at {time}, collecting {bool} NOT NULL, settled_by {int} NOT NULL,
+	counted_at {time}, gone_at {time}, collecting {bool} NOT NULL, settled_by {int} NOT NULL,
 	{item}
 ) {strict};
 CREATE INDEX unprocessed_txids_due ON @unprocessed_txids (item_time, txid) WHERE check_at IS NOT NULL;
@@ -103,7 +103,7 @@ CREATE TABLE @processed_txids (
 	amount_usdd_units {int} NOT NULL CHECK (amount_usdd_units > 0),
 	to_address {text} NOT NULL, owner {text} NOT NULL, confirmations_credit {int} NOT NULL, receival_account {text},
 	status {text} NOT NULL CHECK (status IN ('processed', 'processed as fees')),
-	sig {text}, gone_at {time}, collecting {bool} NOT NULL, settled_by {int} NOT NULL,
+	sig {text}, counted_at {time}, gone_at {time}, collecting {bool} NOT NULL, settled_by {int} NOT NULL,
 	{item}
 ) {strict};
 CREATE INDEX processed_txids_due ON @processed_txids (item_time, txid) WHERE check_at IS NOT NULL;
@@ -119,7 +119,7 @@ CREATE TABLE @refunded_txids (
 	amount_usdd_units {int} NOT NULL CHECK (amount_usdd_units > 0),
 	to_address {text} NOT NULL, owner_from_address {text} NOT NULL, confirmations_credit {int} NOT NULL, receival_account {text},
 	status {text} NOT NULL CHECK (status = 'refunded'),
-	sig {text}, gone_at {time}, collecting {bool} NOT NULL, settled_by {int} NOT NULL,
+	sig {text}, counted_at {time}, gone_at {time}, collecting {bool} NOT NULL, settled_by {int} NOT NULL,
 	{item}
 ) {strict};
 CREATE INDEX refunded_txids_due ON @refunded_txids (item_time, txid) WHERE check_at IS NOT NULL;
@@ -135,7 +135,7 @@ CREATE TABLE @quarantined_txids (
 	amount_usdd_units {int} NOT NULL CHECK (amount_usdd_units > 0),
 	to_address {text} NOT NULL, owner {text} NOT NULL, confirmations_credit {int} NOT NULL, receival_account {text},
 	status {text} NOT NULL CHECK (status = 'quarantined'),
-	sig {text}, gone_at {time}, collecting {bool} NOT NULL, settled_by {int} NOT NULL,
+	sig {text}, counted_at {time}, gone_at {time}, collecting {bool} NOT NULL, settled_by {int} NOT NULL,
 	{item}
 ) {strict};
 CREATE INDEX quarantined_txids_due ON @quarantined_txids (item_time, txid) WHERE check_at IS NOT NULL;
@@ -159,6 +159,7 @@ CREATE TABLE @swap_intents (
 	proof {text} CHECK (proof IN ('complete negative', 'landed with an error', 'operator')), is_final {bool} NOT NULL,
 	closed_at {time},
 	claim {text}, -- the chain and transaction that a person has filed for it
+	seen_at {time}, -- of the latest word that it went out: a look-up that was asked before denies nothing
 	PRIMARY KEY (direction, item, number),
 	CHECK (proof IS NULL OR outcome IN ('failed', 'deferred')),
 	CONSTRAINT a_proof_has_an_outcome CHECK (proof IS NULL OR outcome IS NOT NULL), -- nobody has said yet that it failed
