@@ -82,7 +82,7 @@ func changeControlNow(tx SwapUnit) (swap.Control, error) {
 	if err != nil {
 		return old, err
 	}
-	old.SolanaScanned, old.NexusScanned, old.RecoveredAt, old.Paused = now, now, now.Add(-time.Hour), false
+	old.SolanaScanned, old.NexusScanned, old.RecoveredAt = now, now, now.Add(-time.Hour)
 	c := old
 	c.Version++
 	return c, tx.SwapHouse().SaveControl(old, c)

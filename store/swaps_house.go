@@ -9,8 +9,8 @@ import (
 	"github.com/settlehq/settle/swap"
 )
 
-// Swaps is both directions, and what concerns them together: the pause, the
-// scans of both chains, discrepancies and statistics.
+// Swaps is both directions, and what concerns them together: the scans of both chains,
+// discrepancies and statistics. [Switches] stop a direction, see [swap.Scope].
 type Swaps struct {
 	Deposits *Deposits
 	Credits  *Credits
@@ -43,26 +43,6 @@ func (s *Swaps) Within(tx SwapUnit) *Swaps {
 // Control returns the control row.
 func (s *Swaps) Control(ctx context.Context) (swap.Control, error) {
 	return read(ctx, s.view, func(tx SwapUnit) (swap.Control, error) { return tx.SwapHouse().Control(false) })
-}
-
-// Pause stops new swaps at once, Resume lets them go on. Refunds, look-ups and
-// recovery are not stopped.
-func (s *Swaps) Pause(ctx context.Context, operator string) (swap.Control, error) {
-	return s.ordered(ctx, operator, "Pause", func(c swap.Control, now time.Time) (swap.Control, error) { return c.Pause(operator, now) })
-}
-
-// Resume is the opposite of [Swaps.Pause].
-func (s *Swaps) Resume(ctx context.Context, operator string) (swap.Control, error) {
-	return s.ordered(ctx, operator, "Resume", func(c swap.Control, now time.Time) (swap.Control, error) { return c.Resume(operator, now) })
-}
-
-// ordered changes the control row by an operator's name.
-func (s *Swaps) ordered(ctx context.Context, operator, name string, change func(swap.Control, time.Time) (swap.Control, error)) (c swap.Control, err error) {
-	err = call(ctx, s.update, swap.By{Actor: operator, Role: swap.Operator}, DomainSwaps, "swap control", "", name, func(tx SwapUnit) error {
-		c, err = changeControl(tx, change)
-		return err
-	})
-	return c, err
 }
 
 // Restored says that this store is empty or was restored from a copy: nothing

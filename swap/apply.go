@@ -375,7 +375,7 @@ func nexusID(id string) bool {
 func (s *step) create(e *Observed, at time.Time) {
 	i := s.item
 	i.ID, i.Amount, i.From, i.At, i.Stored = e.ID, e.Amount, e.From, at, s.by.At
-	i.PausedBefore = e.Control.stood(s.by.At)
+	i.StoppedBefore = e.Control.Stopped
 	switch recovered := e.Control.RecoveredAt; {
 	case recovered.IsZero() || !e.Time.IsZero() && !s.p.Since(s.side.direction(), i.At).Before(recovered):
 		i.LookedBack = s.by.At

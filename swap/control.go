@@ -9,16 +9,10 @@ import (
 	"github.com/settlehq/settle/statemachine/switches"
 )
 
-// Control is the one row that concerns all items: the pause, the scans of the
+// Control is the one row that concerns all items: the scans of the
 // vault's own history, and the reference counter. Begun and Elapsed read it in
 // their own commit, Begun under a lock of the row.
 type Control struct {
-	// Paused stops new outbound swaps, re-sends included. Refunds, look-ups
-	// and recovery go on.
-	Paused    bool
-	PausedAt  time.Time
-	PausedFor time.Duration // in all, pauses that ended
-	PausedBy  string
 	// Level is how far the switch stops the direction of an item, and Stopped for how long
 	// it has done so in all. Given by the service for an event and for Next, see
 	// [Control.With]; no columns. At Begin no outbound swap is begun, an attempt after a
@@ -55,32 +49,6 @@ func (c Control) Recovering() bool {
 	return c.unscanned() != ""
 }
 
-// Pause and Resume switch new swaps off and on, by a person's name; on what is
-// so already they change nothing.
-func (c Control) Pause(operator string, now time.Time) (Control, error) {
-	if err := statemachine.Actor(operator); err != nil {
-		return c, err
-	}
-	if !c.Paused {
-		c.Paused, c.PausedAt, c.PausedBy = true, now, operator
-		c.Version++
-	}
-	return c, nil
-}
-
-// Resume is the opposite of [Control.Pause].
-func (c Control) Resume(operator string, now time.Time) (Control, error) {
-	if err := statemachine.Actor(operator); err != nil {
-		return c, err
-	}
-	if c.Paused {
-		c.PausedFor = c.paused(now)
-		c.Paused, c.PausedAt, c.PausedBy = false, time.Time{}, operator
-		c.Version++
-	}
-	return c, nil
-}
-
 // With is c beside what the switch says of a direction at now.
 func (c Control) With(s switches.State, now time.Time) Control {
 	c.Level, c.Stopped = s.Level, s.Stopped(now)
@@ -92,11 +60,8 @@ func Scope(d Direction) switches.Scope { return switches.Direction(d.String()) }
 
 // stops says why an action may not begin; empty if it may.
 func (c *Control) stops(a Action) string {
-	switch {
-	case c.Level >= switches.All || c.Level >= switches.Begin && a == Send:
+	if c.Level >= switches.All || c.Level >= switches.Begin && a == Send {
 		return "the switch stops the direction at " + c.Level.String()
-	case c.Paused && a == Send:
-		return "new swaps are paused"
 	}
 	return ""
 }
@@ -133,17 +98,6 @@ func (c Control) Scanned(chain Chain, began time.Time) Control {
 	}
 	return c
 }
-
-// paused is for how long the service was paused in all, until now.
-func (c *Control) paused(now time.Time) time.Duration {
-	if c.Paused && now.After(c.PausedAt) {
-		return c.PausedFor + now.Sub(c.PausedAt)
-	}
-	return c.PausedFor
-}
-
-// stood is for how long new swaps of the direction were paused or stopped in all.
-func (c *Control) stood(now time.Time) time.Duration { return c.paused(now) + c.Stopped }
 
 // Draw returns the next reference number, 1 above the last: unique, and never
 // given back. It is [statemachine.ErrInvalid] above [MaxReference], where no

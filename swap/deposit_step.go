@@ -200,11 +200,11 @@ func (s *step) over(limit, stood time.Duration) bool {
 	return s.age(s.item.At) > limit+stood && s.age(s.item.Stored) > limit+stood
 }
 
-// stale: a day has passed, somebody tried, and nothing may be in flight. Holds,
-// pauses and stops do not count.
+// stale: a day has passed, somebody tried, and nothing may be in flight. Holds
+// and stops do not count.
 func (x *depositSide) stale(s *step, house Control) error {
 	d := &x.d
-	stood := d.Stood + max(0, house.stood(s.by.At)-d.PausedBefore)
+	stood := d.Stood + max(0, house.Stopped-d.StoppedBefore)
 	if house.stops(Send) != "" || !d.Tried || d.unproved() != nil || !s.over(s.p.StaleAfter, stood) {
 		return nil
 	}

@@ -124,14 +124,6 @@ func TestStaleDeposits(t *testing.T) {
 		r.now = t0.Add(2 * limit)
 		r.elapse().is("ready for processing").wait(time.Microsecond).elapse().is("to be quarantined")
 	})
-	t.Run("paused", func(t *testing.T) {
-		r := checked(ready(t))
-		r.ctl, _ = r.ctl.Pause("o", t0)
-		r.wait(2 * limit).elapse().is("ready for processing")
-		r.ctl, _ = r.ctl.Resume("o", t0.Add(2*limit))
-		r.now = t0.Add(3 * limit)
-		r.elapse().is("ready for processing").wait(time.Microsecond).elapse().is("to be quarantined")
-	})
 	t.Run("stopped", func(t *testing.T) {
 		r := checked(ready(t))
 		since := switches.State{Level: switches.Begin, StoppedSince: [2]time.Time{{}, t0}}
@@ -142,12 +134,21 @@ func TestStaleDeposits(t *testing.T) {
 		r.ctl = r.ctl.With(switches.State{Level: switches.On, StoppedFor: 2 * limit}, r.now)
 		r.elapse().is("ready for processing").wait(time.Microsecond).elapse().is("to be quarantined")
 	})
-	t.Run("paused when it is stale already", func(t *testing.T) {
+	t.Run("stopped when it is stale already", func(t *testing.T) {
 		r := checked(ready(t)).wait(limit + time.Microsecond)
-		r.ctl, _ = r.ctl.Pause("o", r.now)
+		r.ctl = r.ctl.With(switches.State{Level: switches.Begin, StoppedSince: [2]time.Time{{}, r.now}}, r.now)
 		r.elapse().is("ready for processing")
-		r.ctl, _ = r.ctl.Resume("o", r.now)
+		r.ctl = r.ctl.With(switches.State{Level: switches.On}, r.now)
 		r.elapse().is("to be quarantined")
+	})
+	t.Run("stored when the direction had been stopped for long", func(t *testing.T) {
+		r := deposits(t)
+		r.ctl = r.ctl.With(switches.State{Level: switches.On, StoppedFor: 9 * limit}, r.now)
+		o := observedDeposit("sig1", amount)
+		o.Control = r.ctl
+		r = checked(memo(r.do(o), "nexus:carol"))
+		r.now = t0.Add(limit)
+		r.elapse().is("ready for processing").wait(time.Microsecond).elapse().is("to be quarantined")
 	})
 	t.Run("detected: the refund comes first", func(t *testing.T) {
 		r := detected(t).claim().do(swap.MemoFetched{By: by(swap.Worker, t0), Failed: true})

@@ -49,8 +49,8 @@ type Item struct {
 	Reason RefundReason `json:",omitzero"`
 	Hold   Hold         `json:",omitzero"`
 	// Stood is the time in holds that have ended, which the stale clock does not count,
-	// and PausedBefore how long the service had been paused when the item was stored.
-	Stood, PausedBefore time.Duration
+	// and StoppedBefore how long the switch had stopped the direction when the item was stored.
+	Stood, StoppedBefore time.Duration
 	// LookedBack is the moment up to which all outbounds of the item are known to be on
 	// file: when it was stored, or its last complete look-up with number 0. After a lost
 	// database nothing is begun until it is later than [Control].RecoveredAt.

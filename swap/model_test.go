@@ -151,9 +151,9 @@ func creditModel(t *testing.T, attempts int32) modelRun[swap.Credit] {
 // The exact numbers: a model that silently shrinks proves less.
 func TestModelOfDeposits(t *testing.T) {
 	m := depositModel(t, 1)
-	m.prove(t, "honest", m.honest(), 4510)
+	m.prove(t, "honest", m.honest(), 4820)
 	m.orders, m.crew = 1, 1
-	m.prove(t, "honest, an order", m.honest(), 18340)
+	m.prove(t, "honest, an order", m.honest(), 19875)
 	if os.Getenv("SETTLE_SOAK") != "" {
 		m = depositModel(t, 2)
 		m.limit, m.orders, m.crew = 3, 1, 1
@@ -163,13 +163,13 @@ func TestModelOfDeposits(t *testing.T) {
 
 func TestModelOfCredits(t *testing.T) {
 	m := creditModel(t, 1)
-	m.prove(t, "honest", m.honest(), 7412)
+	m.prove(t, "honest", m.honest(), 7894)
 	m.lies, m.crew = 1, 1
-	m.prove(t, "one lie", m.lying(), 13588)
+	m.prove(t, "one lie", m.lying(), 16206)
 	m.lies, m.orders = 0, 1
-	m.prove(t, "honest, an order", m.honest(), 19701)
+	m.prove(t, "honest, an order", m.honest(), 21343)
 	m.forks, m.orders = 1, 0
-	m.prove(t, "honest, a reorganisation", m.honest(), 20821)
+	m.prove(t, "honest, a reorganisation", m.honest(), 24506)
 	if os.Getenv("SETTLE_SOAK") != "" {
 		m = creditModel(t, 2)
 		m.limit, m.orders, m.crew = 3, 1, 1
@@ -186,7 +186,7 @@ func TestModelOfWhatIsGivenBackByHand(t *testing.T) {
 		n, _ := w.Paid()
 		return n == 1 && w.Known() && w.Head().ByHand != swap.ByHand{} && w.Item.Money().Refunded > 0
 	}))
-	m.prove(t, "one lie, given back by hand", properties, 3379)
+	m.prove(t, "one lie, given back by hand", properties, 3646)
 }
 
 // Two workers on one row, who crash, wait and lose their leases between any two

@@ -96,10 +96,6 @@ func TestTheHouseIsStopped(t *testing.T) {
 		refund.ctl = c
 		return send.begun(swap.Send), send, refund.begun(swap.Refund), refund
 	}
-	paused, _ := open.Pause("o", t0)
-	s, sr, r, rr := begun(paused)
-	sr.refused(s, statemachine.ErrHeld)
-	rr.do(r)
 	for _, x := range []struct {
 		level         switches.Level
 		sends, others bool

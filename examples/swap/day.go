@@ -13,6 +13,7 @@ import (
 	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/examples/internal/claims"
 	"github.com/settlehq/settle/examples/swap/chain"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/swap"
 )
@@ -194,12 +195,12 @@ func (s *story) traffic(ctx context.Context) error {
 		at(0.1)
 		kill()
 		at(0.2)
-		if err := s.pause(ctx, func() { at(0.35); kill() }); err != nil {
+		if err := s.stopped(ctx, func() { at(0.35); kill() }); err != nil {
 			return err
 		}
 		at(0.4)
 		s.killChain(swap.Solana)
-		if broken := s.begunWhilePaused(ctx); broken != nil {
+		if broken := s.begunWhileStopped(ctx); broken != nil {
 			return broken
 		}
 		at(0.5)
@@ -230,18 +231,31 @@ func (s *story) traffic(ctx context.Context) error {
 	return s.finish(ctx)
 }
 
-// pause lets no new swap begin while something happens. A swap is begun in the pause if
-// it was begun after Pause returned and before Resume was called, however long they take.
-func (s *story) pause(ctx context.Context, meanwhile func()) error {
-	if _, err := s.swaps.Pause(ctx, "oscar"); err != nil {
+// stopped lets no new swap begin while something happens. A swap is begun meanwhile if
+// it was begun after the stop was quiet and before the start was asked for, however long they take.
+func (s *story) stopped(ctx context.Context, meanwhile func()) error {
+	stop, err := store.NewSwitches(s.db)
+	if err != nil {
 		return err
 	}
-	s.Paused = [2]time.Time{time.Now()}
-	s.say("new swaps are paused")
+	by := switches.By{Actor: "oscar", Role: switches.Operator}
+	for _, d := range swap.Direction(0).Values() {
+		_, quiet, err := stop.Stop(ctx, switches.Stopped{By: by, Scope: swap.Scope(d), Level: switches.Begin, Reason: "no new swaps for a while"})
+		if err == nil && quiet.Since.IsZero() {
+			err = fmt.Errorf("the %ss may still begin: %+v", d, quiet.Open)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.Stopped = [2]time.Time{time.Now()}
+	s.say("new swaps are stopped")
 	meanwhile()
-	s.Paused[1] = time.Now()
-	if _, err := s.swaps.Resume(ctx, "oscar"); err != nil {
-		return err
+	s.Stopped[1] = time.Now()
+	for _, d := range swap.Direction(0).Values() {
+		if _, err := stop.Start(ctx, switches.Started{By: by, Scope: swap.Scope(d), To: switches.On, Reason: "over"}); err != nil {
+			return err
+		}
 	}
 	s.say("and go on")
 	return s.note()
@@ -356,12 +370,12 @@ func each(ctx context.Context, s *store.Swaps, visit func(swap.Record) error) er
 	return nil
 }
 
-// begunWhilePaused is an error if a new swap was begun in the pause.
-func (s *story) begunWhilePaused(ctx context.Context) error {
+// begunWhileStopped is an error if a new swap was begun while the switch stopped it.
+func (s *story) begunWhileStopped(ctx context.Context) error {
 	return each(ctx, s.swaps, func(r swap.Record) error {
 		for _, in := range r.Head().Intents {
-			if in.Action == swap.Send && in.At.After(s.Paused[0]) && in.At.Before(s.Paused[1]) {
-				return fmt.Errorf("%s: a swap was begun at %v, in the pause", r.Head().ID, in.At)
+			if in.Action == swap.Send && in.At.After(s.Stopped[0]) && in.At.Before(s.Stopped[1]) {
+				return fmt.Errorf("%s: a swap was begun at %v, while they were stopped", r.Head().ID, in.At)
 			}
 		}
 		return nil

@@ -12,11 +12,11 @@ import (
 // diary is how far a day came: what a run that continues it must know and finds neither
 // in a database nor on the ledgers.
 type diary struct {
-	Began  time.Time
-	Run    int          // how often the program was started on the day
-	Paused [2]time.Time // no new swap began from the first time to the second
-	Losses int          // of the database; each is followed by a new one
-	Whole  bool         // the database of today is complete: it is the first one, or was rebuilt
+	Began   time.Time
+	Run     int          // how often the program was started on the day
+	Stopped [2]time.Time // no new swap began from the first time to the second
+	Losses  int          // of the database; each is followed by a new one
+	Whole   bool         // the database of today is complete: it is the first one, or was rebuilt
 }
 
 func (s *story) diaryFile() string { return filepath.Join(s.dir, "day.json") }

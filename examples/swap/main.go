@@ -1,6 +1,6 @@
 // Swap runs a day of swaps through faults: deposits of USDC that become USDD and
 // credits of USDD that become USDC, between two small chains that lose answers,
-// refuse, drop and confirm late. Workers are killed, new swaps are paused for a
+// refuse, drop and confirm late. Workers are killed, new swaps are stopped for a
 // while, and in the middle the database is lost and rebuilt from memos and
 // references. Then it proves from the chains' own ledgers that each item was paid
 // out, back or aside exactly once, to the unit.

@@ -162,7 +162,7 @@ func TestTheProofFails(t *testing.T) {
 	ctx := context.Background()
 	open := func(t *testing.T) *story {
 		t.Helper()
-		s := &story{options: options{dir: t.TempDir()}, diary: diary{Began: time.Now(), Paused: [2]time.Time{time.Now(), time.Now()}}}
+		s := &story{options: options{dir: t.TempDir()}, diary: diary{Began: time.Now(), Stopped: [2]time.Time{time.Now(), time.Now()}}}
 		var err error
 		if s.db, err = openDatabase(ctx, filepath.Join(s.dir, "swap.db"), "", true); err != nil {
 			t.Fatal(err)

@@ -62,7 +62,7 @@ func (s *story) prove(ctx context.Context, r *report, ended error) error {
 	once := claims.That("per item: at most one outbound is on the ledgers, and it is the one on record")
 	total := claims.That("in total: what left the vault on each chain is what the items say")
 	named := claims.That("every outbound on the ledgers belongs to an item")
-	quiet := claims.That("while new swaps were paused none was begun")
+	quiet := claims.That("while new swaps were stopped none was begun")
 	if ended != nil {
 		finished.Fails("%v", ended)
 	}
@@ -179,8 +179,8 @@ func (s *story) prove(ctx context.Context, r *report, ended error) error {
 	if sum.PaidOut+sum.Refunded+sum.Quarantined+sum.Fees != sum.Deposited {
 		total.Fails("%+v", sum)
 	}
-	if s.Paused[1].IsZero() {
-		quiet.Fails("the day ended in the pause")
+	if s.Stopped[1].IsZero() {
+		quiet.Fails("the day ended while they were stopped")
 	}
 	r.Proof = []claims.Claim{finished, known, sound, conserved, once, named, total, quiet}
 	return nil

@@ -49,12 +49,6 @@ func newOldSwaps(t *testing.T, db *sqlstore.Store) *oldSwaps {
 		}
 		c := old.Scanned(swap.Solana, swaptest.Start).Scanned(swap.Nexus, swaptest.Start)
 		if c, err = c.Seed(40); err == nil {
-			c, err = c.Pause("oscar", swaptest.Start)
-		}
-		if err == nil {
-			c, err = c.Resume("oscar", swaptest.Start)
-		}
-		if err == nil {
 			err = h.SaveControl(old, c)
 		}
 		for _, own := range []bool{false, true} {

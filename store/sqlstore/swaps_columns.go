@@ -78,7 +78,7 @@ func newCreditTable(name, owner string, more func(*swap.Credit) list) *table[swa
 }
 
 func itemFixed(i *swap.Item) list {
-	return list{{"from_address text", maybe(&i.From)}, {"item_time int", unixTime{&i.At}}, {"stored_at time", always(&i.Stored)}, {"paused_before int", always((*int64)(&i.PausedBefore))}}
+	return list{{"from_address text", maybe(&i.From)}, {"item_time int", unixTime{&i.At}}, {"stored_at time", always(&i.Stored)}, {"stopped_before int", always((*int64)(&i.StoppedBefore))}}
 }
 
 func itemState(i *swap.Item) list {
@@ -138,8 +138,7 @@ var controlTable = newTable(table[controlRow]{
 	version: func(c *controlRow) int64 { return c.Version },
 	fixed:   func(c *controlRow) list { return list{{"id int", always(&c.id)}} },
 	state: func(c *controlRow) list {
-		return list{{"paused bool", always(&c.Paused)}, {"paused_at time", maybe(&c.PausedAt)}, {"paused_for int", always((*int64)(&c.PausedFor))}, {"paused_by text", maybe(&c.PausedBy)},
-			{"recovered_at time", maybe(&c.RecoveredAt)}, {"solana_scanned time", maybe(&c.SolanaScanned)}, {"nexus_scanned time", maybe(&c.NexusScanned)},
+		return list{{"recovered_at time", maybe(&c.RecoveredAt)}, {"solana_scanned time", maybe(&c.SolanaScanned)}, {"nexus_scanned time", maybe(&c.NexusScanned)},
 			{"reference int", always(&c.Reference)}, {"version int", always(&c.Version)}}
 	},
 })

@@ -15,10 +15,8 @@ import (
 func (db *swaps) houseVersions(t *testing.T) {
 	control := func() swap.Control { return must(db.service.Control(ctx))(t) }
 	old := control()
-	now := must(old.Pause("oscar", start))(t)
-	now = now.Restored(start.Add(time.Hour)).Scanned(swap.Solana, start.Add(2*time.Hour)).Scanned(swap.Nexus, start.Add(3*time.Hour))
+	now := old.Restored(start.Add(time.Hour)).Scanned(swap.Solana, start.Add(2*time.Hour)).Scanned(swap.Nexus, start.Add(3*time.Hour))
 	now = must(now.Seed(41))(t)
-	now.PausedFor = 5 * time.Minute
 	save := func() error {
 		return db.Update(ctx, func(tx store.SwapUnit) error { return tx.SwapHouse().SaveControl(old, now) })
 	}

@@ -243,7 +243,7 @@ func (db *swaps) creditFields(t *testing.T) {
 }
 
 func fixedOfItem(item string) (all []string) {
-	for _, name := range []string{"ID", "Amount", "From", "At", "Stored", "PausedBefore"} {
+	for _, name := range []string{"ID", "Amount", "From", "At", "Stored", "StoppedBefore"} {
 		all = append(all, item+"."+name)
 	}
 	return all
@@ -254,7 +254,7 @@ func fixedOfItem(item string) (all []string) {
 func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, swap.Change[A]], d swap.Direction) {
 	head := func() *swap.Item { return any(&l.a).(swap.Record).Head() }
 	by := func(r swap.Role) swap.By { b := swapBy(r, "é"+r.String()); b.At = l.tick(); return b }
-	house := swap.Control{SolanaScanned: start, NexusScanned: start, PausedFor: time.Minute}
+	house := swap.Control{SolanaScanned: start, NexusScanned: start, Stopped: time.Minute}
 	fresh := func(change func(*swap.Observed)) {
 		l.t.Helper()
 		var none A

@@ -12,7 +12,7 @@
 -- {item
 	from_address {text}, item_time {int} NOT NULL, stored_at {time} NOT NULL, entered {time} NOT NULL,
 	version {int} NOT NULL CHECK (version >= 1),
-	paused_before {int} NOT NULL, terms_frozen {bool} NOT NULL, terms_net {int} NOT NULL, terms_fee {int} NOT NULL,
+	stopped_before {int} NOT NULL, terms_frozen {bool} NOT NULL, terms_net {int} NOT NULL, terms_fee {int} NOT NULL,
 	terms_min {int} NOT NULL,
 	tried {bool} NOT NULL, account_checked {bool} NOT NULL, send_attempts {int} NOT NULL CHECK (send_attempts >= 0),
 	refund_attempts {int} NOT NULL CHECK (refund_attempts >= 0), quarantine_attempts {int} NOT NULL CHECK (quarantine_attempts >= 0),
@@ -193,14 +193,13 @@ CREATE TABLE @swap_waterlines (
 {no delete swap_waterlines}
 {keys swap_waterlines: chain, own}
 
--- One row: the pause, the scans of the vault's own history, and the last reference
+-- One row: the scans of the vault's own history, and the last reference
 -- number that was drawn.
 CREATE TABLE @swap_control (
-	id {int} PRIMARY KEY CHECK (id = 1), paused {bool} NOT NULL, paused_at {time}, paused_for {int} NOT NULL, paused_by {text},
-	recovered_at {time}, solana_scanned {time}, nexus_scanned {time}, reference {int} NOT NULL CHECK (reference >= 0),
+	id {int} PRIMARY KEY CHECK (id = 1), recovered_at {time}, solana_scanned {time}, nexus_scanned {time}, reference {int} NOT NULL CHECK (reference >= 0),
 	version {int} NOT NULL
 ) {strict};
-INSERT INTO @swap_control (id, paused, paused_for, reference, version) VALUES (1, false, 0, 0, 0);
+INSERT INTO @swap_control (id, reference, version) VALUES (1, 0, 0);
 {no delete swap_control}
 {keys swap_control: id; rowid}
 
