@@ -137,7 +137,11 @@ func (s syntax) lateral(source, sel string) string {
 	if s.Dialect == Postgres {
 		return "SELECT n.* FROM " + source + " CROSS JOIN LATERAL (" + sel + " OFFSET 0) n"
 	}
-	return strings.Replace(sel, " FROM ", " FROM "+source+" CROSS JOIN ", 1)
+	parts := strings.Split(sel, " UNION ALL SELECT ")
+	for i := range parts {
+		parts[i] = strings.Replace(parts[i], " FROM ", " FROM "+source+" CROSS JOIN ", 1)
+	}
+	return strings.Join(parts, " UNION ALL SELECT ")
 }
 
 var types = map[string]string{

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"database/sql"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -21,19 +22,19 @@ type swaps[A any] struct {
 type swapTables[A any] struct {
 	direction swap.Direction
 	machine   string
-	places    []*placed[A] // in the order in which an item is looked for
+	places    []*placed[A] // in the order of [swap.Place]
+	get       statement    // of all places at once: an item is in one of them
 }
 
 // placed is one of the four tables.
 type placed[A any] struct {
 	*table[A]
-	place     swap.Place
-	get, list statement
-	remove    statement
-	due       *dueWork
-	leases    *leases
-	held      statement
-	stats     statement
+	list   statement
+	remove statement
+	due    *dueWork
+	leases *leases
+	held   statement
+	stats  statement
 }
 
 var (
@@ -69,8 +70,7 @@ func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *sw
 		what := newDue(due{from: "@" + t.name + " x", owner: "x." + key, where: "x.check_at IS NOT NULL",
 			at:    "(CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END)",
 			order: "x.item_time, x." + key})
-		p := &placed[A]{table: t, place: place,
-			get:    statement{each: t.key, text: "SELECT " + t.columns("x.") + " FROM @" + t.name + " x WHERE " + t.sameKey("x", "r")},
+		p := &placed[A]{table: t,
 			list:   t.page("", key),
 			remove: statement{set: t.key, text: "DELETE FROM @" + t.name + " WHERE " + key + " IN (SELECT r." + key + " FROM {set}) RETURNING " + key + ", lease_until"},
 			due:    what,
@@ -82,7 +82,27 @@ func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *sw
 				map[bool]string{true: "$1 = $1 AND $2 = $2", false: "x.entered >= $1 OR x.overdue_at < $2 OR x.by_hand_at >= $1"}[place == swap.Unprocessed]}}
 		s.places = append(s.places, p)
 	}
+	s.get = s.getting()
 	return s
+}
+
+// getting is the statement for items wherever they are. Each table gives the columns of the
+// first one, which has what a record is read from and no more; a fixed column that the source
+// calls otherwise in another table is at the same place there.
+func (s *swapTables[A]) getting() statement {
+	first := s.places[0]
+	var texts []string
+	for _, p := range s.places {
+		var names []string
+		for k, c := range strings.Split(first.all, ", ") {
+			if !slices.Contains(strings.Split(p.all, ", "), c) {
+				c = strings.Split(p.all, ", ")[k]
+			}
+			names = append(names, c)
+		}
+		texts = append(texts, "SELECT "+columnNames(strings.Join(names, ", "), "x.")+" FROM @"+p.name+" x WHERE "+p.sameKey("x", "r"))
+	}
+	return statement{each: first.key, text: strings.Join(texts, " UNION ALL ")}
 }
 
 func head[A any](a *A) *swap.Item { return any(a).(swap.Record).Head() }
@@ -92,28 +112,19 @@ var (
 	discrepanciesOf = statement{once: true, each: "direction text, item text", text: "SELECT x.n, " + discrepancyTable.columns("x.") + " FROM @swap_discrepancies x WHERE x.direction = r.direction AND x.item = r.item"}
 )
 
-// Get implements [store.DepositRecords]. Most items are unprocessed, so the others
-// are asked for what is not there. An item that moves back meanwhile is asked
-// for once more.
+// Get implements [store.DepositRecords]. One statement asks all tables, so that an item
+// which moves meanwhile is found in one of them, and a new one costs no more.
 func (w swaps[A]) Get(ids ...string) ([]A, error) {
-	stored := make(map[string]*A, len(ids))
-	for _, p := range append(slices.Clone(w.of.places), w.of.places[0]) {
-		set := new(batch)
-		for _, id := range ids {
-			if stored[id] == nil {
-				set.add(id)
-			}
-		}
-		if set.len() == 0 {
-			break
-		}
-		err := p.read(w.tx, &p.get, set, func(a *A) {
-			one := *a
-			stored[head(&one).ID] = &one
-		})
-		if err != nil {
-			return nil, err
-		}
+	stored, set := make(map[string]*A, len(ids)), new(batch)
+	for _, id := range ids {
+		set.add(id)
+	}
+	err := w.of.places[0].read(w.tx, &w.of.get, set, func(a *A) {
+		one := *a
+		stored[head(&one).ID] = &one
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := w.complete(stored); err != nil {
 		return nil, err

@@ -3,9 +3,13 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"regexp"
 	"testing"
+
+	"github.com/settlehq/settle/internal/pgtest"
+	"github.com/settlehq/settle/store"
 )
 
 // swapping is what swaps do every day, for one dialect.
@@ -20,9 +24,10 @@ func swapping(d Dialect) map[string]*statement {
 }
 
 func swappingIn[A any](all map[string]*statement, d Dialect, of *swapTables[A]) {
+	all["get by "+of.machine] = &of.get
 	for _, p := range of.places {
 		for name, st := range map[string]*statement{
-			"get": &p.get, "list": &p.list, "remove": &p.remove, "due": p.due.found[d][0], "next": p.due.soon[0], "renew": &p.leases.renew, "lost": &p.leases.lost, "held": &p.held,
+			"list": &p.list, "remove": &p.remove, "due": p.due.found[d][0], "next": p.due.soon[0], "renew": &p.leases.renew, "lost": &p.leases.lost, "held": &p.held,
 			"stats": &p.stats, "update": &p.updateOne, "touch": &p.touchOne, "insert": &p.insertOne, "as stored": &p.storedNow,
 		} {
 			// Of what is unprocessed all is counted; for the rest PostgreSQL makes a plan
@@ -52,7 +57,7 @@ func fillSwaps(t *testing.T, conn *sql.Conn, syn syntax, n int) {
 			"closed_by, closed_at, firm) SELECT " +
 			"'deposit', 'i' || key, 'mismatch', 'k', 1, 2, '', '', " + at + ", 'oscar', " + at + ", " + no + " FROM " + series,
 	}
-	item := ", item_time, stored_at, entered, version, paused_before, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, " +
+	item := ", item_time, stored_at, entered, version, stopped_before, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, " +
 		"quarantine_attempts, fee_units, stood, lost, lease_fence) SELECT "
 	rest := ", 1, " + at + ", " + at + ", 1, 0, " + no + ", 0, 0, 0, " + no + ", " + no + ", 0, 0, 0, 0, 0, 0, 1 FROM " + series
 	for _, c := range []struct{ place, owner, deposit, credit string }{
@@ -69,5 +74,86 @@ func fillSwaps(t *testing.T, conn *sql.Conn, syn syntax, n int) {
 		if _, err := conn.ExecContext(context.Background(), syn.expand(text)); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
+	}
+}
+
+// asks counts the queries of a session.
+type asks struct {
+	*session
+	n int
+}
+
+func (a *asks) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	a.n++
+	return a.session.db.QueryContext(ctx, query, args...)
+}
+
+func (a *asks) PrepareContext(ctx context.Context, query string) (*sql.Stmt, error) {
+	return a.session.db.PrepareContext(ctx, query)
+}
+
+func (a *asks) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	return a.session.db.ExecContext(ctx, query, args...)
+}
+
+// A new item costs Get one statement, whatever the number of items; stored ones cost their
+// intents and discrepancies too.
+func TestGetOfSwapsIsOneStatement(t *testing.T) {
+	pgtest.Beside(t)
+	for _, d := range []Dialect{SQLite, Postgres} {
+		t.Run(d.String(), func(t *testing.T) {
+			t.Parallel()
+			db, opts, syn, conn := migrated(t, d)
+			fillSwaps(t, conn, syn, 10)
+			for _, table := range []string{"processed", "refunded", "quarantined"} { // else an item is in all four
+				for _, of := range []string{"sigs WHERE sig", "txids WHERE txid"} {
+					if _, err := conn.ExecContext(t.Context(), syn.expand("DELETE FROM @"+table+"_"+of+" <> 'i"+map[string]string{"processed": "1", "refunded": "2", "quarantined": "3"}[table]+"'")); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			for _, of := range []string{"sigs WHERE sig", "txids WHERE txid"} {
+				if _, err := conn.ExecContext(t.Context(), syn.expand("DELETE FROM @unprocessed_"+of+" IN ('i1', 'i2', 'i3')")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			_ = conn.Close()
+			s, err := Open(t.Context(), db, d, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			for _, c := range []struct {
+				ids         []string
+				most, found int
+			}{{[]string{"new"}, 1, 0}, {[]string{"new", "newer"}, 1, 0}, {[]string{"i0"}, 3, 1}, {[]string{"i3", "new", "i1", "i2", "i9"}, 3, 4}} {
+				err := s.View(t.Context(), func(u store.Unit) error {
+					x := u.(*tx)
+					was := x.run
+					defer func() { x.run = was }()
+					n := &asks{session: was}
+					x.run = &session{db: n, close: was.close}
+					deposits, err1 := u.Deposits().Get(c.ids...)
+					of := n.n
+					credits, err2 := u.Credits().Get(c.ids...)
+					found := 0
+					for k, id := range c.ids {
+						if deposits[k].ID != credits[k].ID || deposits[k].ID != "" && deposits[k].ID != id {
+							t.Errorf("%s is %q and %q", id, deposits[k].ID, credits[k].ID)
+						}
+						if deposits[k].ID != "" {
+							found++
+						}
+					}
+					if of > c.most || n.n-of > c.most || found != c.found {
+						t.Errorf("%v: %d and %d statements, %d found", c.ids, of, n.n-of, found)
+					}
+					return errors.Join(err1, err2)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
 	}
 }
