@@ -36,7 +36,9 @@
 // Before anything else is sent for the item, a refund or the same action once
 // more, every earlier intent must be proved. An answer is never a proof: not
 // found counts only if the look-up was complete, which [Policy.Complete] decides
-// and not the host.
+// and not the host, and only if it was asked after the latest sighting: the order in
+// which evidence arrives decides nothing. Evidence against what is final moves nothing
+// and is a discrepancy.
 //
 // Time alone never moves an item that may have paid. A time-out says from when
 // on a complete negative counts.
@@ -45,6 +47,16 @@
 // else is out; if something is, that is a discrepancy, and a person looks.
 // [Policy.RecoverDeposit], [Policy.RecoverCredit] and [Policy.RecoverMissing] do the same from
 // a scan of the vault's own history, which is read for ever.
+//
+// # Clocks
+//
+// A negative on Nexus counts from SendBy + [Policy].CallTimeout on, by the store's clock. If
+// that clock jumps ahead by more than what is left until then while an intent is being sent,
+// the negative may count before its sender has ended, and something is begun beside it. So the
+// store's clock must not jump ahead by [Policy].Lease; a host whose clock may do so stops both
+// directions at All before it is set. On Solana the last valid block height decides, and no
+// clock. Whoever sends measures what is left until SendBy from the commit of [Begun] by a clock
+// that does not jump.
 //
 // # Storing a change
 //
