@@ -69,7 +69,8 @@ func (r *run[A]) try(ev swap.Event) error {
 	if err := r.check(c.New); err != nil {
 		r.t.Fatalf("%T: %v", ev, err)
 	}
-	if old, now := r.head(&c.Old), r.head(&c.New); len(c.Log) == 0 && !(reflect.DeepEqual(old.Intents, now.Intents) && reflect.DeepEqual(old.Discrepancies, now.Discrepancies)) {
+	old, now := r.head(&c.Old), r.head(&c.New)
+	if len(c.Log) == 0 && !(reflect.DeepEqual(old.Intents, now.Intents) && reflect.DeepEqual(old.Discrepancies, now.Discrepancies)) {
 		r.t.Fatalf("%T changes what is on file, and no version", ev)
 	}
 	again, err := r.apply(r.p, c.New, ev, time.Time{})

@@ -307,7 +307,7 @@ const (
 	Contested                                       // the transaction that paid is on file for another item, too
 	Overpaid                                        // a person has paid more than was left of what came in
 	PaidAndGivenBack                                // it was paid or refunded for good, and an operator has given it back by hand, too
-	FinalDenied                                     // what was final is missing, has failed or is not final any more, by later evidence; seen final again later it closes
+	FinalDenied                                     // what was final is missing or has failed, by later evidence; seen final again it closes
 )
 
 type discrepancyKind struct{}
@@ -316,7 +316,8 @@ func (discrepancyKind) Kind() string    { return "kind of discrepancy" }
 func (discrepancyKind) Names() []string { return discrepancyNames }
 
 var discrepancyNames = []string{"double payout", "late outbound", "mismatch", "unattributed outbound", "paid while quarantined",
-	"outbound lost", "inbound gone", "inbound changed", "second outbound", "own sender", "gap accepted", "contested", "overpaid", "paid and given back", "final denied"}
+	"outbound lost", "inbound gone", "inbound changed", "second outbound", "own sender", "gap accepted", "contested", "overpaid",
+	"paid and given back", "final denied"}
 
 // RefundReason is why an item is refunded: the text behind the signature in the
 // memo of a refund, at most 64 bytes.

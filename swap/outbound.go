@@ -166,7 +166,8 @@ func (s *step) answer(e *Answered) error {
 	switch {
 	case e.Outcome == statemachine.Done && in.Landed() && sameTx(in, e.TxID):
 		return nil
-	case e.Outcome != statemachine.Done && (!in.Open() || in.named() || e.Outcome == in.Outcome || in.Outcome == statemachine.Unknown && e.Outcome == statemachine.Deferred):
+	case e.Outcome != statemachine.Done && (!in.Open() || in.named() || e.Outcome == in.Outcome ||
+		in.Outcome == statemachine.Unknown && e.Outcome == statemachine.Deferred):
 		return nil // closed, a person's word, said before, or not to be believed any more
 	case e.Outcome == statemachine.Done && slices.ContainsFunc(s.item.Intents, func(f Intent) bool { return f.landedAs(in.Chain, e.TxID) }):
 		if !in.Open() {
@@ -242,7 +243,8 @@ func (s *step) second(in *Intent, txid, rival string, seen time.Time) error {
 		return nil
 	}
 	if len(s.item.Intents) < maxFiled {
-		s.file(Intent{Action: in.Action, Attempt: in.Attempt, Chain: in.Chain, Destination: in.Destination, Net: in.Net, Fee: in.Fee, TxID: txid, SeenAt: seen}, rival)
+		s.file(Intent{Action: in.Action, Attempt: in.Attempt, Chain: in.Chain, Destination: in.Destination, Net: in.Net, Fee: in.Fee,
+			TxID: txid, SeenAt: seen}, rival)
 	}
 	s.stop(ByLate, fmt.Sprintf("intent %d was answered with a second transaction", in.Number))
 	return s.note("a second transaction was answered")

@@ -47,7 +47,8 @@ func TestTheNewestEvidenceDecides(t *testing.T) {
 	}
 	for name, of := range items {
 		for _, errored := range []bool{false, true} {
-			for asked, newer := range map[time.Duration]bool{0: false, seen - time.Microsecond: false, seen: false, seen + time.Microsecond: true, 2 * seen: true} {
+			const tick = time.Microsecond
+			for asked, newer := range map[time.Duration]bool{0: false, seen - tick: false, seen: false, seen + tick: true, 2 * seen: true} {
 				if paid, kinds := of(t, asked, errored, true); paid == newer || !newer && len(kinds) > 0 {
 					t.Errorf("%s: seen first, then missing (an error: %v) asked %v: has paid %v, %v", name, errored, asked, paid, kinds)
 				}
@@ -279,7 +280,8 @@ func TestAnAnswerTakesNoPersonsWordBack(t *testing.T) {
 				case is.TxID != in.TxID || is.Landed() != (o == statemachine.Done && txid == in.TxID) || is.Outcome == statemachine.Failed:
 					t.Errorf("%s, answered %v %s: %+v", name, o, txid, is)
 				case o == statemachine.Done && txid == "cd":
-					if got := r.i().Discrepancies; len(r.i().Intents) != 2 || !slices.ContainsFunc(got, func(d swap.Discrepancy) bool { return d.Kind == swap.SecondOutbound && d.TxID == "cd" }) {
+					second := func(d swap.Discrepancy) bool { return d.Kind == swap.SecondOutbound && d.TxID == "cd" }
+					if got := r.i().Discrepancies; len(r.i().Intents) != 2 || !slices.ContainsFunc(got, second) {
 						t.Errorf("%s, answered %v %s: %+v", name, o, txid, got)
 					}
 				case len(r.i().Intents) != 1:

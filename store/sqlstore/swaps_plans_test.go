@@ -105,16 +105,11 @@ func TestGetOfSwapsIsOneStatement(t *testing.T) {
 			t.Parallel()
 			db, opts, syn, conn := migrated(t, d)
 			fillSwaps(t, conn, syn, 10)
-			for _, table := range []string{"processed", "refunded", "quarantined"} { // else an item is in all four
-				for _, of := range []string{"sigs WHERE sig", "txids WHERE txid"} {
-					if _, err := conn.ExecContext(t.Context(), syn.expand("DELETE FROM @"+table+"_"+of+" <> 'i"+map[string]string{"processed": "1", "refunded": "2", "quarantined": "3"}[table]+"'")); err != nil {
+			for _, of := range [][2]string{{"_sigs", "sig"}, {"_txids", "txid"}} { // else an item is in all four
+				for table, which := range map[string]string{"unprocessed": " IN ('i1', 'i2', 'i3')", "processed": " <> 'i1'", "refunded": " <> 'i2'", "quarantined": " <> 'i3'"} {
+					if _, err := conn.ExecContext(t.Context(), syn.expand("DELETE FROM @"+table+of[0]+" WHERE "+of[1]+which)); err != nil {
 						t.Fatal(err)
 					}
-				}
-			}
-			for _, of := range []string{"sigs WHERE sig", "txids WHERE txid"} {
-				if _, err := conn.ExecContext(t.Context(), syn.expand("DELETE FROM @unprocessed_"+of+" IN ('i1', 'i2', 'i3')")); err != nil {
-					t.Fatal(err)
 				}
 			}
 			_ = conn.Close()
