@@ -34,6 +34,49 @@ func TestStatsAndAlerts(t *testing.T) {
 	}
 }
 
+// Which sums of the statistics an invoice of 7, whose latest charge was of 5, belongs to.
+func TestMoneyOfStatistics(t *testing.T) {
+	charge := func(c dunning.Charge) func(*dunning.Tenant, *dunning.Invoice) {
+		return func(_ *dunning.Tenant, i *dunning.Invoice) {
+			i.Charge, i.ChargeAmount, i.ChargeAfter = c, 5, after(hour)
+		}
+	}
+	missed := func(n int32, more func(*dunning.Tenant, *dunning.Invoice)) func(*dunning.Tenant, *dunning.Invoice) {
+		return func(t *dunning.Tenant, i *dunning.Invoice) {
+			i.Missed, i.ChargeAmount, i.ChargeKey, i.ChargeAt = n, 5, i.Key(), t0
+			if more != nil {
+				more(t, i)
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		of    func(*dunning.Tenant, *dunning.Invoice)
+		at    time.Duration
+		money statemachine.Money
+	}{
+		{"open", func(*dunning.Tenant, *dunning.Invoice) {}, 0, statemachine.Money{Open: "7"}},
+		{"its charge is out", charge(dunning.ChargeOpen), hour - time.Microsecond, statemachine.Money{Open: "7", Unknown: "5"}},
+		{"its charge is looked up", charge(dunning.ChargeOpen), hour, statemachine.Money{Open: "7", Unknown: "5", Review: "7"}},
+		{"nobody knows of its charge", charge(dunning.ChargeUnknown), 0, statemachine.Money{Open: "7", Unknown: "5", Review: "7"}},
+		{"its charge did not arrive once", missed(1, nil), 0, statemachine.Money{Open: "7"}},
+		{"its charge never arrives", missed(2, nil), 0, statemachine.Money{Open: "7", Review: "7", Stuck: "7"}},
+		{"its charge did not arrive, and is not made again", missed(1, func(t *dunning.Tenant, _ *dunning.Invoice) { t.Method = dunning.Manual }), 0,
+			statemachine.Money{Open: "7", Review: "7", Stuck: "7"}},
+		{"its charge did not arrive, and the tenant is churned", missed(1, func(t *dunning.Tenant, _ *dunning.Invoice) { t.ChurnedAt = t0 }), 0,
+			statemachine.Money{Open: "7", Review: "7", Stuck: "7"}},
+		{"its charge never arrived, and it is paid", missed(2, func(_ *dunning.Tenant, i *dunning.Invoice) { i.PaidAt = t0 }), 0, statemachine.Money{}},
+	} {
+		x := open(t, dunning.Stripe)
+		i := &x.a.Invoices[0]
+		i.Amount = 7
+		tt.of(&x.a.Tenant, i)
+		if got := x.statsAt(tt.at).Money; got != tt.money {
+			t.Errorf("%s: %+v, expected %+v", tt.name, got, tt.money)
+		}
+	}
+}
+
 // Each look-up hangs, or each churn: ticks put the step off for ever, so that nothing
 // is due for long. The charge is counted from its intent, what is owed from its issue.
 func TestAStepThatIsNeverDoneIsCounted(t *testing.T) {
