@@ -79,6 +79,9 @@ func (c *step) incident(hash string, claim IncidentClaim, b Block) error {
 	if !word(hash) || len(b.Hash) > MaxHash || !statemachine.Storable(b.Hash) {
 		return c.refuse(statemachine.ErrInvalid, "a hash has 1 to 100 bytes")
 	}
+	if claim == ClaimMined && c.Old.Request.ended() { // that it was sent is no question any more
+		c.settle(hash, ClaimSent)
+	}
 	key := hash
 	if c.Old.find(hash) < 0 { // no spelling is another incident
 		key = statemachine.HashForm(hash)
@@ -132,11 +135,20 @@ func (c *step) acknowledge(e *Acknowledged) error {
 	case r.Status == RequestApproved || r.Status == RequestQueued:
 		return c.refuseRequest(statemachine.ErrIllegal, "it has not ended: by what it is paid, nobody knows yet")
 	}
+	if r.Told.More() {
+		return c.refuseRequest(statemachine.ErrIllegal, "more hashes were told of it than are remembered: it stays open")
+	}
 	if e.Reason == "" {
 		return c.refuseRequest(statemachine.ErrInvalid, "a reason is needed")
 	}
 	r.Acknowledged, c.why = true, statemachine.Bounded("acknowledged: "+e.Reason, MaxText)
 	return nil
+}
+
+// toldMined reports whether evidence has said beside the record that a transaction was mined.
+func (w *Withdrawal) toldMined(hash string) bool {
+	t := w.Request.Told
+	return w.stray(hash, ClaimMined) >= 0 || !t.More() && t.has(told{claim: ClaimMined, hash: hash})
 }
 
 // stray returns the index of a stray by its hash and claim, or -1.
@@ -159,12 +171,17 @@ func (c *step) addStray(claim IncidentClaim, f txFacts, fence int64) {
 		r.StraysSent++
 		c.why = "sent: " + f.Hash
 	}
+	if claim == ClaimSent && c.Old.Request.ended() && c.Old.toldMined(f.Hash) {
+		c.settle(f.Hash, ClaimSent)
+	}
 }
 
 // settle ends the doubt about a stray that was put on file as live, or proven dead.
-func (c *step) settle(hash string) {
+// With claims it settles those alone that make one of them.
+func (c *step) settle(hash string, claims ...IncidentClaim) {
 	for i := range c.New.Strays {
-		if s := &c.New.Strays[i]; !s.SettledAt.IsZero() || !statemachine.SameHash(s.Hash, hash) {
+		if s := &c.New.Strays[i]; !s.SettledAt.IsZero() || !statemachine.SameHash(s.Hash, hash) ||
+			len(claims) > 0 && !slices.Contains(claims, s.Claim) {
 			continue
 		}
 		c.New.Strays = slices.Clone(c.New.Strays)

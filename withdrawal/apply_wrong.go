@@ -94,9 +94,9 @@ func (c *step) revivable(i int) bool {
 }
 
 // awaitsOperator: this is the receipt by which the transaction came back to
-// life, and no operator has looked at it yet.
+// life, whoever says it again, and no operator has said Resolved yet.
 func (c *step) awaitsOperator(e *Receipt) bool {
 	j := &c.Old.Job
-	return j.Review && c.by.Role != Operator && !e.Reverted && c.Old.Request.Disproved == e.Tx && j.TxHash == e.Tx &&
+	return j.Review && !e.Reverted && c.Old.Request.Disproved == e.Tx && j.TxHash == e.Tx &&
 		j.EvidenceHash == e.Block.Hash && j.EvidenceHeight == e.Height
 }

@@ -97,13 +97,14 @@ func checkRequest(w *Withdrawal) string {
 		rule{j.Status == 0 || !r.QueuedAt.IsZero(), "a request with a job has queued_at"},
 		rule{r.Status != RequestCompleted || r.FinalTxHash == j.TxHash, "the final hash is the job's"},
 		rule{r.Disproved == "" || r.Mined != "", "a wrong proof is an incident"},
+		rule{!r.Acknowledged || !r.Told.More(), "what is not remembered is not acknowledged"},
 		rule{!r.Acknowledged || r.Mined != "" || r.Taken != "" || r.PaidAfter != "", "only an incident is acknowledged"},
 		rule{refunded == !r.RefundedAt.IsZero() && refunded == (r.RefundedBy != ""), "exactly a refund has a reference, an actor and a time"},
 		rule{!refunded || r.endedUnpaid(), "only what has ended unpaid is refunded"},
 		rule{r.PaidAfter == "" || refunded, "only what is refunded is paid after the refund"},
 		rule{(len(r.Told.words()) > 0) == (r.PaidAfter != "" || !refunded && (r.Mined != "" || r.Taken != "")),
 			"exactly an incident is told, after a refund once more"},
-		rule{len(r.Told.words()) <= MaxTold, "what was told is bounded"},
+		rule{len(r.Told.words()) <= MaxTold || len(r.Told.words()) == MaxTold+1 && r.Told.More(), "what was told is bounded"},
 		rule{int(r.StraysOnFile) == len(w.Strays) && int(r.StraysSent) == w.straysSent(), "strays are counted, those that are not settled too"},
 	)
 }

@@ -17,6 +17,9 @@ func (r *Request) endedUnpaid() bool {
 	return r.Status == RequestFailed || r.Status == RequestCancelled || r.Status == RequestRejected
 }
 
+// ended reports whether no step of its own leads the request on.
+func (r *Request) ended() bool { return r.endedUnpaid() || r.Status == RequestCompleted }
+
 // maybePaidBeside reports whether somebody has said that the request was paid, or that
 // its signer did something that nobody can tell.
 func (r *Request) maybePaidBeside() bool { return r.Mined != "" || r.Disproved != "" || r.Taken != "" }
@@ -147,6 +150,9 @@ func (p *Policy) refund(c *step, e *Refunded) error {
 // word stays, or the first stray that is sent and not settled.
 func (c *step) toldBefore() error {
 	r, before := &c.New.Request, c.Old.Request.Told.list()
+	if c.Old.Request.Told.More() {
+		before = before[:len(before)-1]
+	}
 	r.Told = ""
 	if len(before) > 0 && !r.Acknowledged {
 		news := before[len(before)-1]

@@ -364,22 +364,71 @@ func TestCheckFindsWhatAFullListHasLost(t *testing.T) {
 	}
 }
 
-// 32 are remembered: one more makes the oldest news again, and silences nothing.
+// 32 are remembered. One more opens the request once more and for good: then it is an operator's,
+// nothing that is told moves its version, in whatever turn, and nothing is forgotten.
 func TestToldIsBounded(t *testing.T) {
 	w := states(t)["failed"]
+	told := func(i int) withdrawal.Receipt { return receipt(t0, fmt.Sprintf("%02x", i), 3) }
 	for i := range withdrawal.MaxTold {
-		w = news(t, w, receipt(t0, fmt.Sprintf("%02x", i), 3), uuid.NullUUID{})
+		w = news(t, w, told(i), uuid.NullUUID{})
 	}
 	w = run(t, w, acknowledged(t0))
-	if c, err := policy.Apply(w, receipt(t0, "00", 3)); err != nil || len(c.Log) > 0 {
+	if c, err := policy.Apply(w, told(0)); err != nil || len(c.Log) > 0 {
 		t.Errorf("the oldest is known: %v, %+v", err, c.Log)
 	}
-	w = run(t, news(t, w, receipt(t0, "ff", 3), uuid.NullUUID{}), acknowledged(t0))
-	if c, err := policy.Apply(w, receipt(t0, "01", 3)); err != nil || len(c.Log) > 0 {
-		t.Errorf("the second is known: %v, %+v", err, c.Log)
+	w = news(t, w, told(255), uuid.NullUUID{})
+	if !w.Request.Told.More() || w.Request.Acknowledged {
+		t.Errorf("told is %q, acknowledged %v", w.Request.Told, w.Request.Acknowledged)
 	}
-	if w = news(t, w, receipt(t0, "00", 3), uuid.NullUUID{}); w.Request.Mined != "00" {
-		t.Errorf("mined is %q", w.Request.Mined)
+	if step := policy.Next(w, t0); step.Party != withdrawal.Operator {
+		t.Errorf("it is %v's", step.Party)
+	}
+	if c, err := policy.Apply(w, acknowledged(t0)); !errors.Is(err, statemachine.ErrIllegal) || !c.Empty() {
+		t.Errorf("what is not remembered is acknowledged: %v", err)
+	}
+	for round := range 2 {
+		for i := range withdrawal.MaxTold + 3 {
+			c, err := policy.Apply(w, told(i))
+			if err != nil || len(c.Log) > 0 || len(c.Incidents) != 1 {
+				t.Fatalf("round %d, %02x: %v, %+v, %d incidents", round, i, err, c.Log, len(c.Incidents))
+			}
+			w = c.New
+		}
+	}
+	recovering := w
+	recovering.Recovering = true
+	already := withdrawal.Refunded{By: by(withdrawal.Operator, t0), Reference: "r", Reason: "r", Already: true}
+	if c, err := policy.Apply(recovering, already); err != nil || c.New.Request.PaidAfter != "1f" {
+		t.Errorf("refunded before the restore: paid after is %q, %v", c.New.Request.PaidAfter, err)
+	}
+}
+
+// What is told in two ways beside a request that has ended, that it was sent and that it was mined,
+// leaves one question open, whichever is told first: whether an operator acknowledges what was
+// mined.
+func TestWhatWasSentAndIsMinedIsSentNoMore(t *testing.T) {
+	base := run(t, states(t)["not sent"], withdrawal.Cancelled{By: by(withdrawal.Operator, t0), Reason: "r"})
+	sent := withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: "tx0"}
+	mined := paidBy(t0, withdrawal.Operator, "tx0")
+	mined.Block = block(3)
+	for name, events := range map[string][]withdrawal.Event{
+		"sent first": {sent, mined}, "mined first": {mined, sent}, "again and again": {sent, mined, sent, mined},
+	} {
+		w := run(t, base, events...)
+		if r := &w.Request; r.StraysSent != 0 || r.Mined != "tx0" || r.Acknowledged {
+			t.Errorf("%s: %d sent, mined %q, acknowledged %v", name, r.StraysSent, r.Mined, r.Acknowledged)
+		}
+		for _, ev := range []withdrawal.Event{sent, mined} {
+			if c, err := policy.Apply(w, ev); err != nil || len(c.Log) > 0 {
+				t.Errorf("%s, %T again: %v, %+v", name, ev, err, c.Log)
+			}
+		}
+		if step := policy.Next(w, t0); step.Party != withdrawal.Operator {
+			t.Errorf("%s: it is %v's", name, step.Party)
+		}
+		if step := policy.Next(run(t, w, acknowledged(t0)), t0); step.Party != 0 {
+			t.Errorf("%s: acknowledged, and it is %v's", name, step.Party)
+		}
 	}
 }
 

@@ -58,7 +58,10 @@ func TestAnOperatorsWordOfWhatWasDeclaredDeadStopsThePayment(t *testing.T) {
 					t.Errorf("%s, %s: %T is taken", tt.name, depth, ev)
 				}
 			}
-			if tt.want == "confirming, review" && w.Job.TxHash == "tx1" && depth == "no block" {
+			if tt.want != "confirming, review" || w.Job.TxHash != "tx1" {
+			} else if depth == "at depth" { // said again it changes nothing, before Resolved
+				expect(t, policy, w, e, "-")
+			} else if depth == "no block" {
 				expect(t, policy, w, e, "touch")
 				expect(t, policy, w, receipt(later, "tx1", 3), "confirmed") // the chain says so too
 			}

@@ -15,9 +15,16 @@ const MaxTold = 32
 // words with a space between two. A word is a claim, a colon and a hash as it came:
 // "mined:0xab12". That a signer named what is another's has the fence of the dispatch
 // that it answered: "taken@3:0xab12". What is in the list is no news when it is said
-// again, in whatever spelling of the hash. A full list loses its oldest word, which is
-// news again then.
+// again, in whatever spelling of the hash. What is news to a full list adds the word "more",
+// once, and nothing is news to the list any more: the request stays an operator's, since an
+// acknowledgement would cover what no list remembers. See [Told.More].
 type Told string
+
+// toldMore is the last word of a list to which more was news than it holds.
+const toldMore = "more"
+
+// More reports whether more was told than [MaxTold] words. [Acknowledged] is refused then.
+func (t Told) More() bool { return t == toldMore || strings.HasSuffix(string(t), " "+toldMore) }
 
 // told is a word of [Told].
 type told struct {
@@ -58,7 +65,7 @@ func (t Told) Says(claim IncidentClaim) bool {
 }
 
 func (t Told) has(news told) bool {
-	return slices.ContainsFunc(t.list(), func(known told) bool {
+	return t.More() || slices.ContainsFunc(t.list(), func(known told) bool {
 		return known.claim == news.claim && known.fence == news.fence && statemachine.SameHash(known.hash, news.hash)
 	})
 }
@@ -67,6 +74,8 @@ func (t Told) with(news told) Told {
 	if t == "" {
 		return Told(news.String())
 	}
-	words := append(t.words(), news.String())
-	return Told(strings.Join(words[max(0, len(words)-MaxTold):], " "))
+	if len(t.words()) >= MaxTold {
+		return t + " " + toldMore
+	}
+	return t + " " + Told(news.String())
 }
