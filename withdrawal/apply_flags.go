@@ -79,7 +79,7 @@ func (c *step) incident(hash string, claim IncidentClaim, b Block) error {
 	if !word(hash) || len(b.Hash) > MaxHash || !statemachine.Storable(b.Hash) {
 		return c.refuse(statemachine.ErrInvalid, "a hash has 1 to 100 bytes")
 	}
-	if claim == ClaimMined && c.Old.Request.ended() { // that it was sent is no question any more
+	if claim == ClaimMined { // that it was sent is no question any more
 		c.settle(hash, ClaimSent)
 	}
 	key := hash
@@ -171,7 +171,7 @@ func (c *step) addStray(claim IncidentClaim, f txFacts, fence int64) {
 		r.StraysSent++
 		c.why = "sent: " + f.Hash
 	}
-	if claim == ClaimSent && c.Old.Request.ended() && c.Old.toldMined(f.Hash) {
+	if claim == ClaimSent && c.Old.toldMined(f.Hash) {
 		c.settle(f.Hash, ClaimSent)
 	}
 }

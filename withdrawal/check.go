@@ -105,6 +105,8 @@ func checkRequest(w *Withdrawal) string {
 		rule{(len(r.Told.words()) > 0) == (r.PaidAfter != "" || !refunded && (r.Mined != "" || r.Taken != "")),
 			"exactly an incident is told, after a refund once more"},
 		rule{len(r.Told.words()) <= MaxTold || len(r.Told.words()) == MaxTold+1 && r.Told.More(), "what was told is bounded"},
+		rule{!slices.ContainsFunc(w.Strays, func(s Stray) bool { return s.Claim == ClaimSent && s.SettledAt.IsZero() && w.toldMined(s.Hash) }),
+			"what was mined is not in doubt as sent"},
 		rule{int(r.StraysOnFile) == len(w.Strays) && int(r.StraysSent) == w.straysSent(), "strays are counted, those that are not settled too"},
 	)
 }

@@ -17,9 +17,6 @@ func (r *Request) endedUnpaid() bool {
 	return r.Status == RequestFailed || r.Status == RequestCancelled || r.Status == RequestRejected
 }
 
-// ended reports whether no step of its own leads the request on.
-func (r *Request) ended() bool { return r.endedUnpaid() || r.Status == RequestCompleted }
-
 // maybePaidBeside reports whether somebody has said that the request was paid, or that
 // its signer did something that nobody can tell.
 func (r *Request) maybePaidBeside() bool { return r.Mined != "" || r.Disproved != "" || r.Taken != "" }

@@ -413,8 +413,16 @@ func TestWhatWasSentAndIsMinedIsSentNoMore(t *testing.T) {
 	mined.Block = block(3)
 	for name, events := range map[string][]withdrawal.Event{
 		"sent first": {sent, mined}, "mined first": {mined, sent}, "again and again": {sent, mined, sent, mined},
+		"before the end": nil,
 	} {
+		base := base
+		if events == nil { // beside what is out, which is mined too
+			base, events = states(t)["sent unfiled"], []withdrawal.Event{mined, receipt(t0, "tx1", 3)}
+		}
 		w := run(t, base, events...)
+		if name == "before the end" && w.Request.Status != withdrawal.RequestCompleted {
+			t.Errorf("it is %v", w.Request.Status)
+		}
 		if r := &w.Request; r.StraysSent != 0 || r.Mined != "tx0" || r.Acknowledged {
 			t.Errorf("%s: %d sent, mined %q, acknowledged %v", name, r.StraysSent, r.Mined, r.Acknowledged)
 		}
