@@ -310,3 +310,22 @@ func TestAnAnswerTakesNoPersonsWordBack(t *testing.T) {
 		t.Errorf("%+v", in)
 	}
 }
+
+// What a person says of an intent that was proved not to have paid is denied only by what was
+// asked after that.
+func TestAReopenedIntentIsDeniedByWhatWasAskedSince(t *testing.T) {
+	d := debited(t).wait(time.Hour).missing(1).is(toBeRefundedText).wait(time.Hour)
+	d.do(d.paidBy(swap.Send, d.latest().TxID)).wait(time.Hour)
+	if d.do(told(d, false, -time.Hour)); d.latest().Proof != 0 {
+		t.Errorf("asked with the word: %+v", d.latest())
+	}
+	if d.wait(time.Hour).do(told(d, false, -2*time.Hour+time.Microsecond)); d.latest().Proof != swap.Negative {
+		t.Errorf("asked after the word: %+v", d.latest())
+	}
+	c := sending(t).answer(statemachine.Failed).wait(time.Hour)
+	c.missing(1).do(c.paidBy(swap.Send, c.latest().Signature))
+	c.answer(statemachine.Failed)
+	if in := c.latest(); !in.Open() || in.TxID != in.Signature {
+		t.Errorf("answered after the word: %+v", in)
+	}
+}
