@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -28,25 +27,13 @@ import (
 const asProgram = "SETTLE_TEST_RUN_LEDGER"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(pgtest.Main(m))
+	os.Exit(pgtest.MainOr(m, asProgram, main))
 }
 
 // databases make an empty one, and name it.
 var databases = map[string]func(t *testing.T) string{
-	"sqlite": func(t *testing.T) string { return filepath.Join(t.TempDir(), "ledger.db") },
-	"postgres": func(t *testing.T) string {
-		url := pgtest.URL(t)
-		db, err := sql.Open("pgx", url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { db.Close() })
-		return pgtest.InSchema(t, db, url)
-	},
+	"sqlite":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "ledger.db") },
+	"postgres": func(t *testing.T) string { return pgtest.Empty(t, "pgx", pgtest.URL(t)) },
 }
 
 // world is what is outside of the service: the chain, the callers, and whoever looks at

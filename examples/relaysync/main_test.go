@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -49,17 +48,6 @@ func runs(t *testing.T, args ...string) report {
 	return r
 }
 
-// postgres returns the URL of an empty schema on a server.
-func postgres(t *testing.T, server string) string {
-	t.Helper()
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return pgtest.InSchema(t, db, server)
-}
-
 func TestRelaysync(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for time-outs")
@@ -72,7 +60,7 @@ func TestRelaysync(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := filepath.Join(t.TempDir(), "a.db")
 			if name == "postgres" {
-				db = postgres(t, pgtest.URL(t))
+				db = pgtest.Empty(t, "pgx", pgtest.URL(t))
 			}
 			t.Parallel() // most of it is waiting
 			r := runs(t, "-db", db, "-seed", seed, "-relays", strconv.Itoa(relays), "-base", base)

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,11 +19,7 @@ import (
 const asProgram = "SETTLE_TEST_RUN_WALLET"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(pgtest.Main(m))
+	os.Exit(pgtest.MainOr(m, asProgram, main))
 }
 
 // A runner runs the program again and again on one database.
@@ -58,13 +53,7 @@ func on(db string) runner {
 // postgres returns the URL of an empty database.
 func postgres(t *testing.T) string {
 	t.Helper()
-	server := pgtest.URL(t)
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	return pgtest.InSchema(t, db, server)
+	return pgtest.Empty(t, "pgx", pgtest.URL(t))
 }
 
 // end runs the program to its end and returns what -json prints.

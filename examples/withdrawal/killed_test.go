@@ -5,10 +5,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"math/rand/v2"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -99,30 +97,8 @@ func onEachDatabase(t *testing.T, test func(t *testing.T, db string)) {
 	})
 	t.Run("postgres", func(t *testing.T) {
 		t.Parallel()
-		test(t, postgres(t, pgtest.URL(t)))
+		test(t, pgtest.Empty(t, "pgx", pgtest.URL(t)))
 	})
-}
-
-// postgres returns the URL of an empty schema on a server.
-func postgres(t *testing.T, server string) string {
-	t.Helper()
-	db, err := sql.Open("pgx", server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
-	schema := pgtest.Schema(t, db)
-	if _, err := db.ExecContext(t.Context(), "CREATE SCHEMA "+schema); err != nil {
-		t.Fatal(err)
-	}
-	u, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := u.Query()
-	q.Set("search_path", schema)
-	u.RawQuery = q.Encode()
-	return u.String()
 }
 
 // Workers and the node are killed at random moments, and in between everything
@@ -200,7 +176,7 @@ func TestPostgresStoppedImmediately(t *testing.T) {
 	if os.Getenv("SETTLE_SOAK") != "" {
 		rows, crashes = 150, 3
 	}
-	url := postgres(t, server.URL())
+	url := pgtest.Empty(t, "pgx", server.URL())
 	if db, err := openDatabase(t.Context(), url, true); err != nil { // with its tables, which are none of the test
 		t.Fatal(err)
 	} else if err := db.Close(); err != nil {
@@ -248,7 +224,7 @@ func TestSoak(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) { soak(t, newScene(t, "", rows), func(context.Context) {}) })
 	t.Run("postgres", func(t *testing.T) {
 		server := pgtest.Private(t)
-		soak(t, newScene(t, postgres(t, server.URL()), rows), func(ctx context.Context) {
+		soak(t, newScene(t, pgtest.Empty(t, "pgx", server.URL()), rows), func(ctx context.Context) {
 			for ctx.Err() == nil {
 				children.Pause(ctx, 4*time.Second+rand.N(4*time.Second))
 				if err := server.Crash(); err != nil {

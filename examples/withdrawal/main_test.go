@@ -29,11 +29,7 @@ import (
 const asProgram = "SETTLE_TEST_RUN_WITHDRAWAL"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-		os.Exit(0)
-	}
-	os.Exit(pgtest.Main(m))
+	os.Exit(pgtest.MainOr(m, asProgram, main))
 }
 
 // office is the whole program in this process, on any store.

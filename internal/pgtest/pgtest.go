@@ -53,6 +53,16 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
+// MainOr is [Main], but in a process with the environment variable set it runs the program
+// of the package: so a test binary is the program too, and a test can start and kill it.
+func MainOr(m *testing.M, variable string, program func()) int {
+	if os.Getenv(variable) != "" {
+		program()
+		return 0
+	}
+	return Main(m)
+}
+
 // manyAtOnce lets more tests run at once than there are processors, unless the
 // user says how many: they wait for servers and for processes most of the time.
 func manyAtOnce() {
@@ -149,6 +159,18 @@ func InSchema(t testing.TB, db *sql.DB, address string) string {
 		t.Fatal(err)
 	}
 	return With(t, address, "search_path", name)
+}
+
+// Empty makes a schema that is this test's alone on a server, through a driver of
+// database/sql, and returns the address with that schema as the search path.
+func Empty(t testing.TB, driver, server string) string {
+	t.Helper()
+	db, err := sql.Open(driver, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return InSchema(t, db, server)
 }
 
 // Own reports whether the servers are this process's own, so that it may start more.
