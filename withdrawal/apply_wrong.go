@@ -1,6 +1,10 @@
 package withdrawal
 
-import "github.com/settlehq/settle/statemachine"
+import (
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
 
 // The law for a proof of death that was wrong: a transaction that was declared
 // dead was mined.
@@ -94,9 +98,13 @@ func (c *step) revivable(i int) bool {
 }
 
 // awaitsOperator: this is the receipt by which the transaction came back to
-// life, whoever says it again, and no operator has said Resolved yet.
+// life, whoever says it again, and no operator has said Resolved yet. Of a transaction of a
+// batch, which pays many, an operator's word is the answer: it says by which output this one is paid.
 func (c *step) awaitsOperator(e *Receipt) bool {
 	j := &c.Old.Job
+	if i := c.Old.find(e.Tx); c.by.Role == Operator && i >= 0 && c.Old.Txs[i].Batch != uuid.Nil {
+		return false
+	}
 	return j.Review && !e.Reverted && c.Old.Request.Disproved == e.Tx && j.TxHash == e.Tx &&
 		j.EvidenceHash == e.Block.Hash && j.EvidenceHeight == e.Height
 }
