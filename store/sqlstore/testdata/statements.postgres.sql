@@ -127,7 +127,7 @@ WITH RECURSIVE walk(tx_hash) AS (SELECT r.tx_hash
 	WHERE t.tx_hash = w.tx_hash AND ($1 = 1 AND t.status <> 'published' OR $1 = 2 AND coalesce(t.block_height, -1) < 0) OFFSET 0) n;
 -- askSwitches
 SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.version
-	FROM @settle_ask($1) x;
+	FROM @settle_ask($1, false) x;
 -- askedScope
 SELECT coalesce(l.pid, 0), a.xact_start, coalesce(a.application_name, ''), coalesce(a.state, '')
 	FROM pg_locks l
@@ -1551,10 +1551,10 @@ SELECT x.id
 	FROM @withdrawal_batches l
 	WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND l.nonce < x.nonce AND (CASE WHEN l.lease_until > l.next_check_at THEN l.lease_until ELSE l.next_check_at END) <= $2) AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'))
 	ORDER BY x.next_check_at, x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueBatches[send].found[1]
 SELECT x.id
@@ -1563,29 +1563,29 @@ SELECT x.id
 	FROM @withdrawal_batches l
 	WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND l.nonce < x.nonce AND (CASE WHEN l.lease_until > l.next_check_at THEN l.lease_until ELSE l.next_check_at END) <= $2) AND x.chain_id = $3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'))
 	ORDER BY x.next_check_at, x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueBatches[send].soon[0]
 SELECT min((CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END))
 	FROM @withdrawal_batches x
 	WHERE x.status = 'confirming' AND x.rebroadcast AND (CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END) > $1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'));
 -- dueBatches[send].soon[1]
 SELECT min((CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END))
 	FROM @withdrawal_batches x
 	WHERE x.status = 'confirming' AND x.rebroadcast AND (CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END) > $1 AND x.chain_id = $2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'));
 -- dueParked
 SELECT x.consumer, x.n, x.machine, x.id, x.version, x.aggregate, x.parked_at, x.tries, x.error, x.next_try
 	FROM @settle_parked x
@@ -1598,20 +1598,20 @@ SELECT x.id
 	FROM @relays x
 	WHERE (x.due_at IS NOT NULL OR x.claimed_at IS NOT NULL) AND (CASE WHEN x.claimed_at IS NULL THEN x.due_at ELSE x.lease_until END) <= $2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'relays') AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'relays') AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'relays')
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE WHEN x.claimed_at IS NULL THEN x.due_at ELSE x.lease_until END), x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueRelays.soon[0]
 SELECT min((CASE WHEN x.claimed_at IS NULL THEN x.due_at ELSE x.lease_until END))
 	FROM @relays x
 	WHERE (x.due_at IS NOT NULL OR x.claimed_at IS NOT NULL) AND (CASE WHEN x.claimed_at IS NULL THEN x.due_at ELSE x.lease_until END) > $1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'relays') AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'relays') AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'relays')
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'));
 -- dueTenants.found[0]
 SELECT x.id
 	FROM @tenants x
@@ -1656,10 +1656,10 @@ SELECT x.withdrawal_request_id
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= $2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueWithdrawals[claim].found[1]
 SELECT x.withdrawal_request_id
@@ -1670,10 +1670,10 @@ SELECT x.withdrawal_request_id
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= $2 AND x.chain_id = $3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueWithdrawals[claim].found[2]
 SELECT x.withdrawal_request_id
@@ -1684,10 +1684,10 @@ SELECT x.withdrawal_request_id
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= $2 AND x.chain_id = $3 AND x.operation_wallet_address_id = $4 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueWithdrawals[claim].soon[0]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
@@ -1698,10 +1698,10 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -1714,10 +1714,10 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $1 AND x.chain_id = $2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -1730,10 +1730,10 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $1 AND x.chain_id = $2 AND x.operation_wallet_address_id = $3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -1742,39 +1742,39 @@ SELECT x.id
 	FROM @withdrawal_requests x
 	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= $2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY x.updated_at, x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueWithdrawals[enqueue].found[1]
 SELECT x.id
 	FROM @withdrawal_requests x
 	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= $2 AND x.chain_id = $3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY x.updated_at, x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueWithdrawals[enqueue].soon[0]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
 	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'));
 -- dueWithdrawals[enqueue].soon[1]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
 	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $1 AND x.chain_id = $2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'));
 -- dueWithdrawals[rebroadcast].found[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
@@ -1783,10 +1783,10 @@ SELECT x.withdrawal_request_id
 	WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND NOT l.review AND l.nonce IS NOT NULL AND (CASE WHEN l.lease_until > l.next_check_at THEN l.lease_until ELSE l.next_check_at END) <= $2
 	ORDER BY coalesce(l.nonce, 0), l.id LIMIT 1)) AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'))
 	ORDER BY x.next_check_at, x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueWithdrawals[rebroadcast].found[1]
 SELECT x.withdrawal_request_id
@@ -1796,59 +1796,59 @@ SELECT x.withdrawal_request_id
 	WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND NOT l.review AND l.nonce IS NOT NULL AND (CASE WHEN l.lease_until > l.next_check_at THEN l.lease_until ELSE l.next_check_at END) <= $2
 	ORDER BY coalesce(l.nonce, 0), l.id LIMIT 1)) AND x.chain_id = $3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'))
 	ORDER BY x.next_check_at, x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueWithdrawals[rebroadcast].soon[0]
 SELECT min((CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END))
 	FROM @withdrawal_queue x
 	WHERE x.status = 'confirming' AND x.rebroadcast AND NOT x.review AND (CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END) > $1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'));
 -- dueWithdrawals[rebroadcast].soon[1]
 SELECT min((CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END))
 	FROM @withdrawal_queue x
 	WHERE x.status = 'confirming' AND x.rebroadcast AND NOT x.review AND (CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END) > $1 AND x.chain_id = $2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'));
 -- dueWithdrawals[refund].found[0]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= $2 AND NOT ((SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= $2 AND NOT (coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1) IS NOT NULL)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL)
 	ORDER BY coalesce(x.offer_at, '1970-01-01 00:00:00.000000'), x.updated_at, x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueWithdrawals[refund].found[1]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= $2 AND x.chain_id = $3 AND NOT ((SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= $2 AND x.chain_id = $3 AND NOT (coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1) IS NOT NULL)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL)
 	ORDER BY coalesce(x.offer_at, '1970-01-01 00:00:00.000000'), x.updated_at, x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueWithdrawals[refund].soon[0]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $1 AND NOT ((SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $1 AND NOT (coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1) IS NOT NULL);
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL);
 -- dueWithdrawals[refund].soon[1]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $1 AND x.chain_id = $2 AND NOT ((SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $1 AND x.chain_id = $2 AND NOT (coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1) IS NOT NULL);
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL);
 -- dueWithdrawals[rescue].found[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
@@ -1934,13 +1934,15 @@ INSERT INTO @withdrawal_fillers (operation_wallet_address_id, nonce, chain_id, t
 SELECT at
 	FROM @transitions
 	WHERE horizon >= (SELECT (SELECT b.base
-	FROM @transitions_base b) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
 	ORDER BY horizon, n LIMIT 1;
 -- followTransitions
 SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data
 	FROM @transitions
 	WHERE (horizon, n) > ($1, $2) AND horizon < (SELECT (SELECT b.base
-	FROM @transitions_base b) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) AND data <> $4 AND machine IN (SELECT r.machine
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint) AND data <> $4 AND machine IN (SELECT r.machine
 	FROM (SELECT u.machine
 	FROM unnest($5::text::text[]) AS u(machine)) AS r)
 	ORDER BY horizon, n LIMIT $3;
@@ -1957,6 +1959,13 @@ DELETE
 	WHERE (xpub_van, fence) IN (SELECT r.xpub_van, r.fence
 	FROM (SELECT u.xpub_van, u.fence
 	FROM unnest($1::text::text[], $2::text::bigint[]) AS u(xpub_van, fence) LIMIT (SELECT NULL::bigint)) AS r);
+-- generationsOf
+SELECT x.machine, x.id, x.version, (SELECT max(p.generation)
+	FROM @settle_places p
+	WHERE p.lines < x.n)
+	FROM (SELECT u.machine, u.id, u.version
+	FROM unnest($1::text::text[], $2::text::text[], $3::text::bigint[]) AS u(machine, id, version)) AS r
+	JOIN @transitions x ON x.machine = r.machine AND x.id = r.id AND x.version = r.version;
 -- historyConfirmed
 SELECT t.id, t.wallet_id, t.tx_hash, t.status, t.block_height, t.block_position, t.is_coinbase, t.first_seen, t.seq, t.label, t.is_context, t.is_public, t.version
 	FROM @transactions t
@@ -2148,11 +2157,14 @@ UPDATE @invoices AS x
 	FROM (SELECT u.amount, u.issued, u.since, u.paid_at, u.voided_at, u.notified_at, u.method, u.payment_error, u.attempts, u.charge, u.charge_key, u.charge_by, u.charge_at, u.charge_amount, u.charge_method, u.charge_after, u.missed, u.looked_back, u.paid_key, u.overpaid_at, u.overpaid, u.repaid, u.notice, u.prior_notified_at, u.version, u.id, u.old_version
 	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::timestamptz[], $4::text::timestamptz[], $5::text::timestamptz[], $6::text::timestamptz[], $7::text::text[], $8::text::text[], $9::text::bigint[], $10::text::text[], $11::text::text[], $12::text::text[], $13::text::timestamptz[], $14::text::bigint[], $15::text::text[], $16::text::timestamptz[], $17::text::bigint[], $18::text::timestamptz[], $19::text::text[], $20::text::timestamptz[], $21::text::text[], $22::text::text[], $23::text::text[], $24::text::timestamptz[], $25::text::bigint[], $26::text::text[], $27::text::bigint[]) AS u(amount, issued, since, paid_at, voided_at, notified_at, method, payment_error, attempts, charge, charge_key, charge_by, charge_at, charge_amount, charge_method, charge_after, missed, looked_back, paid_key, overpaid_at, overpaid, repaid, notice, prior_notified_at, version, id, old_version) LIMIT (SELECT NULL::bigint)) AS r
 	WHERE x.id = r.id AND x.version = r.old_version;
+-- isMoved
+SELECT (SELECT CASE WHEN @settle_moved(false) THEN 'send' END);
 -- isRestored
 SELECT coalesce((SELECT l.horizon
 	FROM @transitions l
 	ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > (SELECT b.base
-	FROM @transitions_base b) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false);
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false);
 -- jobLeases.lost
 SELECT r.id
 	FROM (SELECT u.id, u.fence, u.at
@@ -2278,7 +2290,8 @@ SELECT horizon, n, at, actor, role, domain, machine, id, version, event, outcome
 SELECT horizon, n, at, actor, role, domain, machine, id, version, event, outcome, error, via, trace
 	FROM @settle_journal
 	WHERE (horizon, n) > ($1, $2) AND horizon < (SELECT (SELECT b.base
-	FROM @transitions_base b) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
 	ORDER BY horizon, n LIMIT $3;
 -- journalTable.made.insertOne
 INSERT INTO @settle_journal (at, actor, role, domain, machine, id, version, event, outcome, error, via, trace) SELECT r.at, r.actor, r.role, r.domain, r.machine, r.id, r.version, r.event, r.outcome, r.error, r.via, r.trace
@@ -2292,7 +2305,8 @@ SELECT i.id
 SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data
 	FROM @transitions
 	WHERE horizon < (SELECT (SELECT b.base
-	FROM @transitions_base b) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
 	ORDER BY horizon DESC, n DESC LIMIT 1;
 -- leased
 SELECT coalesce(sum((SELECT CASE WHEN u.spent_by_tx_id IS NULL THEN u.amount END
@@ -2638,6 +2652,8 @@ SELECT x.id
 SELECT x.id, x.paused, x.paused_at, x.paused_for, x.paused_by, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.reference, x.version
 	FROM @swap_control x
 	WHERE x.id = 1 FOR NO KEY UPDATE;
+-- lockLines
+LOCK TABLE @transitions IN SHARE ROW EXCLUSIVE MODE;
 -- lockNonces
 LOCK TABLE @withdrawal_nonces IN SHARE ROW EXCLUSIVE MODE;
 -- lockReserved
@@ -2705,6 +2721,22 @@ UPDATE @utxos AS u
 	WHERE t.tx_hash = r.old AND t.wallet_id = r.wallet_id), 0) END;
 -- nextFence
 SELECT nextval('@wallet_lock_fences');
+-- nextPlace
+INSERT INTO @settle_places (n, generation, lines, base, system, timeline, relation, lost_at, at, actor, reason) SELECT p.n + 1, p.generation + $1, CASE WHEN $1 = 0 THEN p.lines ELSE coalesce((SELECT max(l.n)
+	FROM @transitions l), 0) END, CASE WHEN coalesce((SELECT l.horizon
+	FROM @transitions l
+	ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > (SELECT b.base
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false) THEN (SELECT max(l.horizon)
+	FROM @transitions l) + 1 - pg_snapshot_xmin(pg_current_snapshot())::text::bigint ELSE p.base END, s.system, s.timeline, s.relation, $2, $3, $4, $5
+	FROM (SELECT *
+	FROM @settle_places
+	ORDER BY n DESC LIMIT 1) p, @settle_server() s
+	WHERE @settle_moved(false) OR coalesce((SELECT l.horizon
+	FROM @transitions l
+	ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > (SELECT b.base
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false) OR NOT coalesce(p.lost_at = $2, false);
 -- noncesFrom
 SELECT n.nonce, j.withdrawal_request_id
 	FROM @withdrawal_nonces n
@@ -2790,7 +2822,8 @@ SELECT current_setting('server_version_num');
 SELECT coalesce((SELECT l.horizon
 	FROM @transitions l
 	ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > (SELECT b.base
-	FROM @transitions_base b) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false);
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false);
 -- own[02]
 SELECT version, domain, oldest
 	FROM @settle_versions;
@@ -2870,6 +2903,13 @@ INSERT INTO @settle_processes (domain, name, version, policy, first_seen, last_s
 	SET last_seen = excluded.last_seen, first_seen = CASE WHEN @settle_processes.first_seen < excluded.first_seen THEN @settle_processes.first_seen ELSE excluded.first_seen END;
 -- quietScope
 SELECT CASE WHEN pg_try_advisory_lock(hashtextextended('@settle_switches ' || $1, 0)) THEN pg_advisory_unlock(hashtextextended('@settle_switches ' || $1, 0)) ELSE false END;
+-- raiseFences
+SELECT setval('@wallet_lock_fences', (SELECT f.last_value
+	FROM @wallet_lock_fences f) + 4294967296);
+-- readGeneration
+SELECT (SELECT g.generation
+	FROM @settle_places g
+	ORDER BY g.n DESC LIMIT 1);
 -- readSwitch
 SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.version
 	FROM @settle_switches x
@@ -3472,10 +3512,10 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue h
 	WHERE h.slot = w.id) AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || w.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- sequentialClaims.found[1]
 SELECT x.withdrawal_request_id
@@ -3490,10 +3530,10 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue h
 	WHERE h.slot = w.id) AND w.chain_id = $3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- sequentialClaims.soon[0]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
@@ -3504,10 +3544,10 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || w.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -3520,10 +3560,10 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $1 AND w.chain_id = $2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -3969,22 +4009,28 @@ UPDATE @swap_waterlines AS x
 	WHERE x.chain = r.chain AND x.own = r.own AND x.version = r.old_version;
 -- writeJournal
 INSERT INTO @settle_journal (horizon, at, actor, role, domain, machine, id, version, event, outcome, error, via, trace) SELECT (SELECT b.base
-	FROM @transitions_base b) + pg_current_xact_id()::text::bigint, r.at, r.actor, r.role, r.domain, r.machine, r.id, r.version, r.event, r.outcome, r.error, r.via, r.trace
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + pg_current_xact_id()::text::bigint, r.at, r.actor, r.role, r.domain, r.machine, r.id, r.version, r.event, r.outcome, r.error, r.via, r.trace
 	FROM (SELECT u.at, u.actor, u.role, u.domain, u.machine, u.id, u.version, u.event, u.outcome, u.error, u.via, u.trace
 	FROM unnest($1::text::timestamptz[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::bigint[], $8::text::text[], $9::text::text[], $10::text::text[], $11::text::text[], $12::text::text[]) AS u(at, actor, role, domain, machine, id, version, event, outcome, error, via, trace) LIMIT (SELECT NULL::bigint)) AS r
 	WHERE NOT (SELECT coalesce((SELECT l.horizon
 	FROM @transitions l
 	ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > (SELECT b.base
-	FROM @transitions_base b) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false));
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false));
 -- writeTransitions
 INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) SELECT greatest((SELECT (SELECT b.base
-	FROM @transitions_base b) + pg_current_xact_id()::text::bigint), (SELECT p.horizon
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + pg_current_xact_id()::text::bigint), (SELECT p.horizon
 	FROM @transitions p
 	WHERE r.version > 1 AND p.machine = r.machine AND p.id = r.id
 	ORDER BY p.version DESC LIMIT 1)), r.machine, r.id, r.version, r.from_status, r.trigger, r.to_status, r.at, r.actor, r.role, r.trace, r.reason, r.data
 	FROM (SELECT u.machine, u.id, u.version, u.from_status, u.trigger, u.to_status, u.at, u.actor, u.role, u.trace, u.reason, u.data
-	FROM unnest($1::text::text[], $2::text::text[], $3::text::bigint[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::timestamptz[], $8::text::text[], $9::text::text[], $10::text::text[], $11::text::text[], $12::text::text[]) AS u(machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) LIMIT (SELECT NULL::bigint)) AS r
-	WHERE NOT (SELECT coalesce((SELECT l.horizon
+	FROM unnest($2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::text[], $6::text::text[], $7::text::text[], $8::text::timestamptz[], $9::text::text[], $10::text::text[], $11::text::text[], $12::text::text[], $13::text::text[]) AS u(machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) LIMIT (SELECT NULL::bigint)) AS r
+	WHERE $1 = (SELECT (SELECT g.generation
+	FROM @settle_places g
+	ORDER BY g.n DESC LIMIT 1)) AND NOT (SELECT coalesce((SELECT l.horizon
 	FROM @transitions l
 	ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > (SELECT b.base
-	FROM @transitions_base b) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false));
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false));

@@ -109,7 +109,7 @@ WITH RECURSIVE walk(tx_hash) AS (SELECT r.tx_hash
 	WHERE t.tx_hash = w.tx_hash AND (?1 = 1 AND t.status <> 'published' OR ?1 = 2 AND coalesce(t.block_height, -1) < 0);
 -- askSwitches
 SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.version
-	FROM @settle_ask(?1) x;
+	FROM @settle_ask(?1, false) x;
 -- askedScope
 SELECT coalesce(l.pid, 0), a.xact_start, coalesce(a.application_name, ''), coalesce(a.state, '')
 	FROM pg_locks l
@@ -1371,10 +1371,10 @@ SELECT x.id
 	FROM @withdrawal_batches l
 	WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND l.nonce < x.nonce AND (CASE WHEN l.lease_until > l.next_check_at THEN l.lease_until ELSE l.next_check_at END) <= ?2) AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'))
 	ORDER BY x.next_check_at, x.id LIMIT ?1;
 -- dueBatches[send].found[1]
 SELECT x.id
@@ -1383,29 +1383,29 @@ SELECT x.id
 	FROM @withdrawal_batches l
 	WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND l.nonce < x.nonce AND (CASE WHEN l.lease_until > l.next_check_at THEN l.lease_until ELSE l.next_check_at END) <= ?2) AND x.chain_id = ?3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'))
 	ORDER BY x.next_check_at, x.id LIMIT ?1;
 -- dueBatches[send].soon[0]
 SELECT min((CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END))
 	FROM @withdrawal_batches x
 	WHERE x.status = 'confirming' AND x.rebroadcast AND (CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END) > ?1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'));
 -- dueBatches[send].soon[1]
 SELECT min((CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END))
 	FROM @withdrawal_batches x
 	WHERE x.status = 'confirming' AND x.rebroadcast AND (CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END) > ?1 AND x.chain_id = ?2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'));
 -- dueParked
 SELECT x.consumer, x.n, x.machine, x.id, x.version, x.aggregate, x.parked_at, x.tries, x.error, x.next_try
 	FROM @settle_parked x
@@ -1418,20 +1418,20 @@ SELECT x.id
 	FROM @relays x
 	WHERE (x.due_at IS NOT NULL OR x.claimed_at IS NOT NULL) AND (CASE WHEN x.claimed_at IS NULL THEN x.due_at ELSE x.lease_until END) <= ?2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'relays') AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'relays') AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'relays')
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE WHEN x.claimed_at IS NULL THEN x.due_at ELSE x.lease_until END), x.id LIMIT ?1;
 -- dueRelays.soon[0]
 SELECT min((CASE WHEN x.claimed_at IS NULL THEN x.due_at ELSE x.lease_until END))
 	FROM @relays x
 	WHERE (x.due_at IS NOT NULL OR x.claimed_at IS NOT NULL) AND (CASE WHEN x.claimed_at IS NULL THEN x.due_at ELSE x.lease_until END) > ?1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'relays') AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'relays') AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'relays')
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'));
 -- dueTenants.found[0]
 SELECT x.id
 	FROM @tenants x
@@ -1476,10 +1476,10 @@ SELECT x.withdrawal_request_id
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- dueWithdrawals[claim].found[1]
 SELECT x.withdrawal_request_id
@@ -1490,10 +1490,10 @@ SELECT x.withdrawal_request_id
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?2 AND x.chain_id = ?3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- dueWithdrawals[claim].found[2]
 SELECT x.withdrawal_request_id
@@ -1504,10 +1504,10 @@ SELECT x.withdrawal_request_id
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?2 AND x.chain_id = ?3 AND x.operation_wallet_address_id = ?4 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- dueWithdrawals[claim].soon[0]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
@@ -1518,10 +1518,10 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -1534,10 +1534,10 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND x.chain_id = ?2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -1550,10 +1550,10 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND x.chain_id = ?2 AND x.operation_wallet_address_id = ?3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -1562,39 +1562,39 @@ SELECT x.id
 	FROM @withdrawal_requests x
 	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[enqueue].found[1]
 SELECT x.id
 	FROM @withdrawal_requests x
 	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND x.chain_id = ?3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[enqueue].soon[0]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
 	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'));
 -- dueWithdrawals[enqueue].soon[1]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
 	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND x.chain_id = ?2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'));
 -- dueWithdrawals[rebroadcast].found[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
@@ -1603,10 +1603,10 @@ SELECT x.withdrawal_request_id
 	WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND NOT l.review AND l.nonce IS NOT NULL AND (CASE WHEN l.lease_until > l.next_check_at THEN l.lease_until ELSE l.next_check_at END) <= ?2
 	ORDER BY coalesce(l.nonce, 0), l.id LIMIT 1)) AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'))
 	ORDER BY x.next_check_at, x.id LIMIT ?1;
 -- dueWithdrawals[rebroadcast].found[1]
 SELECT x.withdrawal_request_id
@@ -1616,59 +1616,59 @@ SELECT x.withdrawal_request_id
 	WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND NOT l.review AND l.nonce IS NOT NULL AND (CASE WHEN l.lease_until > l.next_check_at THEN l.lease_until ELSE l.next_check_at END) <= ?2
 	ORDER BY coalesce(l.nonce, 0), l.id LIMIT 1)) AND x.chain_id = ?3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'))
 	ORDER BY x.next_check_at, x.id LIMIT ?1;
 -- dueWithdrawals[rebroadcast].soon[0]
 SELECT min((CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END))
 	FROM @withdrawal_queue x
 	WHERE x.status = 'confirming' AND x.rebroadcast AND NOT x.review AND (CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END) > ?1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'));
 -- dueWithdrawals[rebroadcast].soon[1]
 SELECT min((CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END))
 	FROM @withdrawal_queue x
 	WHERE x.status = 'confirming' AND x.rebroadcast AND NOT x.review AND (CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END) > ?1 AND x.chain_id = ?2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'));
 -- dueWithdrawals[refund].found[0]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND NOT ((SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND NOT (coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1) IS NOT NULL)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL)
 	ORDER BY coalesce(x.offer_at, '1970-01-01 00:00:00.000000'), x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[refund].found[1]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND x.chain_id = ?3 AND NOT ((SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND x.chain_id = ?3 AND NOT (coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1) IS NOT NULL)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL)
 	ORDER BY coalesce(x.offer_at, '1970-01-01 00:00:00.000000'), x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[refund].soon[0]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND NOT ((SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND NOT (coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1) IS NOT NULL);
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL);
 -- dueWithdrawals[refund].soon[1]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND x.chain_id = ?2 AND NOT ((SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND x.chain_id = ?2 AND NOT (coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1) IS NOT NULL);
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL);
 -- dueWithdrawals[rescue].found[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
@@ -1752,7 +1752,8 @@ INSERT INTO @withdrawal_fillers (operation_wallet_address_id, nonce, chain_id, t
 SELECT at
 	FROM @transitions
 	WHERE horizon >= (SELECT (SELECT b.base
-	FROM @transitions_base b) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
 	ORDER BY horizon, n LIMIT 1;
 -- followTransitions
 SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data
@@ -1772,6 +1773,13 @@ SELECT x.id, x.xpub_van, x.created_at, x.status, x.unserved_since, x.slot, x.hun
 DELETE
 	FROM @wallet_locks
 	WHERE (xpub_van, fence) IN (SELECT ?1, ?2);
+-- generationsOf
+SELECT x.machine, x.id, x.version, (SELECT max(p.generation)
+	FROM @settle_places p
+	WHERE p.lines < x.n)
+	FROM (SELECT value->>0 AS machine, value->>1 AS id, value->>2 AS version
+	FROM json_each(?1)) AS r
+	JOIN @transitions x ON x.machine = r.machine AND x.id = r.id AND x.version = r.version;
 -- historyConfirmed
 SELECT t.id, t.wallet_id, t.tx_hash, t.status, t.block_height, t.block_position, t.is_coinbase, t.first_seen, t.seq, t.label, t.is_context, t.is_public, t.version
 	FROM @transactions t
@@ -1933,11 +1941,14 @@ UPDATE @invoices AS x
 UPDATE @invoices AS x
 	SET amount = ?1, issued = ?2, since = ?3, paid_at = ?4, voided_at = ?5, notified_at = ?6, method = ?7, payment_error = ?8, attempts = ?9, charge = ?10, charge_key = ?11, charge_by = ?12, charge_at = ?13, charge_amount = ?14, charge_method = ?15, charge_after = ?16, missed = ?17, looked_back = ?18, paid_key = ?19, overpaid_at = ?20, overpaid = ?21, repaid = ?22, notice = ?23, prior_notified_at = ?24, version = ?25
 	WHERE x.id = ?26 AND x.version = ?27;
+-- isMoved
+SELECT NULL;
 -- isRestored
 SELECT coalesce((SELECT l.horizon
 	FROM @transitions l
 	ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > (SELECT b.base
-	FROM @transitions_base b) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false);
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false);
 -- jobLeases.lost
 SELECT r.id
 	FROM (SELECT value->>0 AS id, value->>1 AS fence, value->>2 AS at
@@ -2407,6 +2418,8 @@ SELECT x.id
 SELECT x.id, x.paused, x.paused_at, x.paused_for, x.paused_by, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.reference, x.version
 	FROM @swap_control x
 	WHERE x.id = 1 FOR NO KEY UPDATE;
+-- lockLines
+LOCK TABLE @transitions IN SHARE ROW EXCLUSIVE MODE;
 -- lockNonces
 LOCK TABLE @withdrawal_nonces IN SHARE ROW EXCLUSIVE MODE;
 -- lockReserved
@@ -2470,6 +2483,13 @@ UPDATE @utxos AS u
 UPDATE @wallet_lock_fences
 	SET fence = fence + 1
 	RETURNING fence;
+-- nextPlace
+INSERT INTO @settle_places (n, generation, lines, base, system, timeline, relation, lost_at, at, actor, reason) SELECT p.n + 1, p.generation + ?1, CASE WHEN ?1 = 0 THEN p.lines ELSE coalesce((SELECT max(l.n)
+	FROM @transitions l), 0) END, 0, '', 0, 0, ?2, ?3, ?4, ?5
+	FROM (SELECT *
+	FROM @settle_places
+	ORDER BY n DESC LIMIT 1) p
+	WHERE NOT coalesce(p.lost_at = ?2, false);
 -- noncesFrom
 SELECT n.nonce, j.withdrawal_request_id
 	FROM @withdrawal_nonces n
@@ -2657,6 +2677,13 @@ INSERT INTO @settle_processes (domain, name, version, policy, first_seen, last_s
 	SET last_seen = excluded.last_seen, first_seen = CASE WHEN @settle_processes.first_seen || substr('.000000', length(@settle_processes.first_seen) - 18) < excluded.first_seen THEN @settle_processes.first_seen ELSE excluded.first_seen END;
 -- quietScope
 SELECT CASE WHEN pg_try_advisory_lock(hashtextextended('@settle_switches ' || ?1, 0)) THEN pg_advisory_unlock(hashtextextended('@settle_switches ' || ?1, 0)) ELSE false END;
+-- raiseFences
+UPDATE @wallet_lock_fences
+	SET fence = fence + 4294967296;
+-- readGeneration
+SELECT (SELECT g.generation
+	FROM @settle_places g
+	ORDER BY g.n DESC LIMIT 1);
 -- readSwitch
 SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.version
 	FROM @settle_switches x
@@ -3204,10 +3231,10 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue h
 	WHERE h.slot = w.id) AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || w.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- sequentialClaims.found[1]
 SELECT x.withdrawal_request_id
@@ -3222,10 +3249,10 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue h
 	WHERE h.slot = w.id) AND w.chain_id = ?3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- sequentialClaims.soon[0]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
@@ -3236,10 +3263,10 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || w.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -3252,10 +3279,10 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @operation_wallet_addresses w
 	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND w.chain_id = ?2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce((SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -3651,5 +3678,7 @@ UPDATE @swap_waterlines AS x
 INSERT INTO @settle_journal (horizon, at, actor, role, domain, machine, id, version, event, outcome, error, via, trace)
 	VALUES (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12);
 -- writeTransitions
-INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data)
-	VALUES (0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12);
+INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) SELECT 0, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
+	WHERE ?1 = (SELECT g.generation
+	FROM @settle_places g
+	ORDER BY g.n DESC LIMIT 1);
