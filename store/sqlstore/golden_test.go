@@ -122,13 +122,13 @@ func statementsOf(d Dialect, prefix string) map[string]string {
 
 // own is what else a store sends that is open, and while it is opened.
 var own = map[Dialect][]string{
-	SQLite: {"BEGIN IMMEDIATE", "BEGIN", "COMMIT", "ROLLBACK", lockFile, "SAVEPOINT settle_host", "RELEASE settle_host",
+	SQLite: {"SELECT " + generation + ", {moved}", "BEGIN IMMEDIATE", "BEGIN", "COMMIT", "ROLLBACK", lockFile, "SAVEPOINT settle_host", "RELEASE settle_host",
 		"SELECT sqlite_version()", "PRAGMA journal_mode", "PRAGMA synchronous", "PRAGMA foreign_keys",
 		"SELECT file FROM pragma_database_list WHERE name = 'main'", "SELECT version, domain, oldest FROM @settle_versions",
 		"SELECT count(*) > 0 FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?2 COLLATE NOCASE AND ?1 = ''",
 		"PRAGMA busy_timeout = 5000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
 		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -32768", "PRAGMA wal_autocheckpoint = 8000", "PRAGMA query_only = ON"},
-	Postgres: {"SELECT current_setting('server_version_num')", "SELECT " + restored, "SELECT version, domain, oldest FROM @settle_versions",
+	Postgres: {"SELECT " + generation + ", {moved}", "SELECT current_setting('server_version_num')", "SELECT " + restored, "SELECT version, domain, oldest FROM @settle_versions",
 		"SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit')",
 		"SELECT current_setting('transaction_isolation')", "SELECT extract(epoch FROM now())::text",
 		"SELECT count(*) > 0 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace " +

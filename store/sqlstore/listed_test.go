@@ -206,7 +206,6 @@ var listed = map[string]any{
 	"openOnes":                &openOnes,
 	"outputsFrom":             &outputsFrom,
 	"outputsOf":               &outputsOf,
-	"oversleptTenants":        &oversleptTenants,
 	"ownNames":                &ownNames,
 	"ownerOf":                 &ownerOf,
 	"owners":                  &owners,
