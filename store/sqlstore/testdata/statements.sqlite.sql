@@ -88,8 +88,8 @@ UPDATE @swap_discrepancies AS x
 	WHERE x.direction = ?4 AND x.item = ?5 AND x.kind = ?6 AND x.key = ?7;
 -- alterIntents
 UPDATE @swap_intents AS x
-	SET destination = ?1, net_units = ?2, fee_units = ?3, send_by = ?4, outcome = ?5, txid = ?6, proof = ?7, is_final = ?8, closed_at = ?9, claim = ?10
-	WHERE x.direction = ?11 AND x.item = ?12 AND x.number = ?13;
+	SET destination = ?1, net_units = ?2, fee_units = ?3, send_by = ?4, outcome = ?5, txid = ?6, proof = ?7, is_final = ?8, closed_at = ?9, claim = ?10, seen_at = ?11
+	WHERE x.direction = ?12 AND x.item = ?13 AND x.number = ?14;
 -- alterParked
 UPDATE @settle_parked AS x
 	SET tries = ?1, error = ?2, next_try = ?3
@@ -230,8 +230,8 @@ SELECT x.id
 	FROM json_each(?1)) AS r)
 	ORDER BY x.id FOR NO KEY UPDATE OF x;
 -- controlTable.made.insertOne
-INSERT INTO @swap_control (id, paused, paused_at, paused_for, paused_by, recovered_at, solana_scanned, nexus_scanned, reference, version)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+INSERT INTO @swap_control (id, recovered_at, solana_scanned, nexus_scanned, reference, version)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6);
 -- controlTable.made.storedNow
 SELECT x.id, x.version, 0, l.version
 	FROM (SELECT value->>0 AS id, value->>1 AS record, value->>2 AS old_version
@@ -245,8 +245,8 @@ UPDATE @swap_control AS x
 	WHERE x.id = ?2 AND x.version = ?3;
 -- controlTable.made.updateOne
 UPDATE @swap_control AS x
-	SET paused = ?1, paused_at = ?2, paused_for = ?3, paused_by = ?4, recovered_at = ?5, solana_scanned = ?6, nexus_scanned = ?7, reference = ?8, version = ?9
-	WHERE x.id = ?10 AND x.version = ?11;
+	SET recovered_at = ?1, solana_scanned = ?2, nexus_scanned = ?3, reference = ?4, version = ?5
+	WHERE x.id = ?6 AND x.version = ?7;
 -- countActivities
 SELECT count(CASE WHEN activity_type = 'fail_relay_sync' THEN 1 END), count(CASE WHEN activity_type = 'complete_relay_sync' THEN 1 END)
 	FROM @activities
@@ -354,6 +354,32 @@ SELECT status, count(*), min(created_at), min(updated_at)
 -- countTenants
 SELECT count(CASE WHEN churned_at IS NULL THEN 1 END), count(churned_at), max(due_at), max(churned_at), min(CASE WHEN x.due_at IS NOT NULL AND x.due_at <= ?1 THEN x.due_at END)
 	FROM @tenants x;
+-- creditSwaps.get
+SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	FROM (SELECT value AS txid
+	FROM json_each(?1)) AS r
+	CROSS JOIN @unprocessed_txids x
+	WHERE x.txid = r.txid
+	UNION ALL SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	FROM (SELECT value AS txid
+	FROM json_each(?1)) AS r
+	CROSS JOIN @processed_txids x
+	WHERE x.txid = r.txid
+	UNION ALL SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	FROM (SELECT value AS txid
+	FROM json_each(?1)) AS r
+	CROSS JOIN @refunded_txids x
+	WHERE x.txid = r.txid
+	UNION ALL SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	FROM (SELECT value AS txid
+	FROM json_each(?1)) AS r
+	CROSS JOIN @quarantined_txids x
+	WHERE x.txid = r.txid;
+-- creditSwaps.places[0].due.ahead[0]
+SELECT x.txid
+	FROM @unprocessed_txids x
+	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?2
+	ORDER BY x.item_time, x.txid LIMIT ?1;
 -- creditSwaps.places[0].due.found[0]
 SELECT x.txid
 	FROM @unprocessed_txids x
@@ -363,12 +389,6 @@ SELECT x.txid
 SELECT min((CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END))
 	FROM @unprocessed_txids x
 	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?1;
--- creditSwaps.places[0].get
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
-	FROM (SELECT value AS txid
-	FROM json_each(?1)) AS r
-	CROSS JOIN @unprocessed_txids x
-	WHERE x.txid = r.txid;
 -- creditSwaps.places[0].held
 SELECT x.txid
 	FROM @unprocessed_txids x
@@ -386,7 +406,7 @@ UPDATE @unprocessed_txids AS x
 	SET lease_until = ?3
 	WHERE x.txid = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- creditSwaps.places[0].list
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @unprocessed_txids x
 	WHERE (txid) > (?1)
 	ORDER BY txid LIMIT ?2;
@@ -411,8 +431,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditSwaps.places[0].table.made.insertOne
-INSERT INTO @unprocessed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, paused_before, status, receival_account, confirmations_credit, timestamp, gone_at, collecting, settled_by, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43);
+INSERT INTO @unprocessed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
 -- creditSwaps.places[0].table.made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -429,11 +449,16 @@ UPDATE @unprocessed_txids AS x
 	FROM ?9;
 -- creditSwaps.places[0].table.made.updateOne
 UPDATE @unprocessed_txids AS x
-	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, gone_at = ?5, collecting = ?6, settled_by = ?7, entered = ?8, version = ?9, terms_frozen = ?10, terms_net = ?11, terms_fee = ?12, terms_min = ?13, tried = ?14, account_checked = ?15, send_attempts = ?16, refund_attempts = ?17, quarantine_attempts = ?18, fee_units = ?19, refund_reason = ?20, hold_kind = ?21, hold_at = ?22, hold_reason = ?23, stood = ?24, looked_back = ?25, lost = ?26, by_hand_reference = ?27, by_hand_actor = ?28, by_hand_at = ?29, overdue_at = ?30, lease_holder = ?31, lease_fence = ?32, lease_until = CASE WHEN x.lease_fence = ?32 AND x.lease_holder = ?31 THEN x.lease_until ELSE ?33 END, check_at = ?34
-	WHERE x.txid = ?35 AND x.version = ?36 AND x.lease_holder IS NOT DISTINCT
-	FROM ?37 AND x.lease_fence IS NOT DISTINCT
-	FROM ?38 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
-	FROM ?39;
+	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, counted_at = ?5, gone_at = ?6, collecting = ?7, settled_by = ?8, entered = ?9, version = ?10, terms_frozen = ?11, terms_net = ?12, terms_fee = ?13, terms_min = ?14, tried = ?15, account_checked = ?16, send_attempts = ?17, refund_attempts = ?18, quarantine_attempts = ?19, fee_units = ?20, refund_reason = ?21, hold_kind = ?22, hold_at = ?23, hold_reason = ?24, stood = ?25, looked_back = ?26, lost = ?27, by_hand_reference = ?28, by_hand_actor = ?29, by_hand_at = ?30, overdue_at = ?31, lease_holder = ?32, lease_fence = ?33, lease_until = CASE WHEN x.lease_fence = ?33 AND x.lease_holder = ?32 THEN x.lease_until ELSE ?34 END, check_at = ?35
+	WHERE x.txid = ?36 AND x.version = ?37 AND x.lease_holder IS NOT DISTINCT
+	FROM ?38 AND x.lease_fence IS NOT DISTINCT
+	FROM ?39 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
+	FROM ?40;
+-- creditSwaps.places[1].due.ahead[0]
+SELECT x.txid
+	FROM @processed_txids x
+	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?2
+	ORDER BY x.item_time, x.txid LIMIT ?1;
 -- creditSwaps.places[1].due.found[0]
 SELECT x.txid
 	FROM @processed_txids x
@@ -443,12 +468,6 @@ SELECT x.txid
 SELECT min((CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END))
 	FROM @processed_txids x
 	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?1;
--- creditSwaps.places[1].get
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
-	FROM (SELECT value AS txid
-	FROM json_each(?1)) AS r
-	CROSS JOIN @processed_txids x
-	WHERE x.txid = r.txid;
 -- creditSwaps.places[1].held
 SELECT x.txid
 	FROM @processed_txids x
@@ -466,7 +485,7 @@ UPDATE @processed_txids AS x
 	SET lease_until = ?3
 	WHERE x.txid = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- creditSwaps.places[1].list
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @processed_txids x
 	WHERE (txid) > (?1)
 	ORDER BY txid LIMIT ?2;
@@ -491,8 +510,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditSwaps.places[1].table.made.insertOne
-INSERT INTO @processed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, paused_before, status, receival_account, confirmations_credit, timestamp, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
+INSERT INTO @processed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45);
 -- creditSwaps.places[1].table.made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -509,11 +528,16 @@ UPDATE @processed_txids AS x
 	FROM ?9;
 -- creditSwaps.places[1].table.made.updateOne
 UPDATE @processed_txids AS x
-	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, gone_at = ?5, collecting = ?6, settled_by = ?7, sig = ?8, entered = ?9, version = ?10, terms_frozen = ?11, terms_net = ?12, terms_fee = ?13, terms_min = ?14, tried = ?15, account_checked = ?16, send_attempts = ?17, refund_attempts = ?18, quarantine_attempts = ?19, fee_units = ?20, refund_reason = ?21, hold_kind = ?22, hold_at = ?23, hold_reason = ?24, stood = ?25, looked_back = ?26, lost = ?27, by_hand_reference = ?28, by_hand_actor = ?29, by_hand_at = ?30, overdue_at = ?31, lease_holder = ?32, lease_fence = ?33, lease_until = CASE WHEN x.lease_fence = ?33 AND x.lease_holder = ?32 THEN x.lease_until ELSE ?34 END, check_at = ?35
-	WHERE x.txid = ?36 AND x.version = ?37 AND x.lease_holder IS NOT DISTINCT
-	FROM ?38 AND x.lease_fence IS NOT DISTINCT
-	FROM ?39 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
-	FROM ?40;
+	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, counted_at = ?5, gone_at = ?6, collecting = ?7, settled_by = ?8, sig = ?9, entered = ?10, version = ?11, terms_frozen = ?12, terms_net = ?13, terms_fee = ?14, terms_min = ?15, tried = ?16, account_checked = ?17, send_attempts = ?18, refund_attempts = ?19, quarantine_attempts = ?20, fee_units = ?21, refund_reason = ?22, hold_kind = ?23, hold_at = ?24, hold_reason = ?25, stood = ?26, looked_back = ?27, lost = ?28, by_hand_reference = ?29, by_hand_actor = ?30, by_hand_at = ?31, overdue_at = ?32, lease_holder = ?33, lease_fence = ?34, lease_until = CASE WHEN x.lease_fence = ?34 AND x.lease_holder = ?33 THEN x.lease_until ELSE ?35 END, check_at = ?36
+	WHERE x.txid = ?37 AND x.version = ?38 AND x.lease_holder IS NOT DISTINCT
+	FROM ?39 AND x.lease_fence IS NOT DISTINCT
+	FROM ?40 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
+	FROM ?41;
+-- creditSwaps.places[2].due.ahead[0]
+SELECT x.txid
+	FROM @refunded_txids x
+	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?2
+	ORDER BY x.item_time, x.txid LIMIT ?1;
 -- creditSwaps.places[2].due.found[0]
 SELECT x.txid
 	FROM @refunded_txids x
@@ -523,12 +547,6 @@ SELECT x.txid
 SELECT min((CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END))
 	FROM @refunded_txids x
 	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?1;
--- creditSwaps.places[2].get
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
-	FROM (SELECT value AS txid
-	FROM json_each(?1)) AS r
-	CROSS JOIN @refunded_txids x
-	WHERE x.txid = r.txid;
 -- creditSwaps.places[2].held
 SELECT x.txid
 	FROM @refunded_txids x
@@ -546,7 +564,7 @@ UPDATE @refunded_txids AS x
 	SET lease_until = ?3
 	WHERE x.txid = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- creditSwaps.places[2].list
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @refunded_txids x
 	WHERE (txid) > (?1)
 	ORDER BY txid LIMIT ?2;
@@ -571,8 +589,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditSwaps.places[2].table.made.insertOne
-INSERT INTO @refunded_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, paused_before, status, receival_account, confirmations_credit, timestamp, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
+INSERT INTO @refunded_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45);
 -- creditSwaps.places[2].table.made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -589,11 +607,16 @@ UPDATE @refunded_txids AS x
 	FROM ?9;
 -- creditSwaps.places[2].table.made.updateOne
 UPDATE @refunded_txids AS x
-	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, gone_at = ?5, collecting = ?6, settled_by = ?7, sig = ?8, entered = ?9, version = ?10, terms_frozen = ?11, terms_net = ?12, terms_fee = ?13, terms_min = ?14, tried = ?15, account_checked = ?16, send_attempts = ?17, refund_attempts = ?18, quarantine_attempts = ?19, fee_units = ?20, refund_reason = ?21, hold_kind = ?22, hold_at = ?23, hold_reason = ?24, stood = ?25, looked_back = ?26, lost = ?27, by_hand_reference = ?28, by_hand_actor = ?29, by_hand_at = ?30, overdue_at = ?31, lease_holder = ?32, lease_fence = ?33, lease_until = CASE WHEN x.lease_fence = ?33 AND x.lease_holder = ?32 THEN x.lease_until ELSE ?34 END, check_at = ?35
-	WHERE x.txid = ?36 AND x.version = ?37 AND x.lease_holder IS NOT DISTINCT
-	FROM ?38 AND x.lease_fence IS NOT DISTINCT
-	FROM ?39 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
-	FROM ?40;
+	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, counted_at = ?5, gone_at = ?6, collecting = ?7, settled_by = ?8, sig = ?9, entered = ?10, version = ?11, terms_frozen = ?12, terms_net = ?13, terms_fee = ?14, terms_min = ?15, tried = ?16, account_checked = ?17, send_attempts = ?18, refund_attempts = ?19, quarantine_attempts = ?20, fee_units = ?21, refund_reason = ?22, hold_kind = ?23, hold_at = ?24, hold_reason = ?25, stood = ?26, looked_back = ?27, lost = ?28, by_hand_reference = ?29, by_hand_actor = ?30, by_hand_at = ?31, overdue_at = ?32, lease_holder = ?33, lease_fence = ?34, lease_until = CASE WHEN x.lease_fence = ?34 AND x.lease_holder = ?33 THEN x.lease_until ELSE ?35 END, check_at = ?36
+	WHERE x.txid = ?37 AND x.version = ?38 AND x.lease_holder IS NOT DISTINCT
+	FROM ?39 AND x.lease_fence IS NOT DISTINCT
+	FROM ?40 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
+	FROM ?41;
+-- creditSwaps.places[3].due.ahead[0]
+SELECT x.txid
+	FROM @quarantined_txids x
+	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?2
+	ORDER BY x.item_time, x.txid LIMIT ?1;
 -- creditSwaps.places[3].due.found[0]
 SELECT x.txid
 	FROM @quarantined_txids x
@@ -603,12 +626,6 @@ SELECT x.txid
 SELECT min((CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END))
 	FROM @quarantined_txids x
 	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?1;
--- creditSwaps.places[3].get
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
-	FROM (SELECT value AS txid
-	FROM json_each(?1)) AS r
-	CROSS JOIN @quarantined_txids x
-	WHERE x.txid = r.txid;
 -- creditSwaps.places[3].held
 SELECT x.txid
 	FROM @quarantined_txids x
@@ -626,7 +643,7 @@ UPDATE @quarantined_txids AS x
 	SET lease_until = ?3
 	WHERE x.txid = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- creditSwaps.places[3].list
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @quarantined_txids x
 	WHERE (txid) > (?1)
 	ORDER BY txid LIMIT ?2;
@@ -651,8 +668,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditSwaps.places[3].table.made.insertOne
-INSERT INTO @quarantined_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, paused_before, status, receival_account, confirmations_credit, timestamp, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
+INSERT INTO @quarantined_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45);
 -- creditSwaps.places[3].table.made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -669,11 +686,11 @@ UPDATE @quarantined_txids AS x
 	FROM ?9;
 -- creditSwaps.places[3].table.made.updateOne
 UPDATE @quarantined_txids AS x
-	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, gone_at = ?5, collecting = ?6, settled_by = ?7, sig = ?8, entered = ?9, version = ?10, terms_frozen = ?11, terms_net = ?12, terms_fee = ?13, terms_min = ?14, tried = ?15, account_checked = ?16, send_attempts = ?17, refund_attempts = ?18, quarantine_attempts = ?19, fee_units = ?20, refund_reason = ?21, hold_kind = ?22, hold_at = ?23, hold_reason = ?24, stood = ?25, looked_back = ?26, lost = ?27, by_hand_reference = ?28, by_hand_actor = ?29, by_hand_at = ?30, overdue_at = ?31, lease_holder = ?32, lease_fence = ?33, lease_until = CASE WHEN x.lease_fence = ?33 AND x.lease_holder = ?32 THEN x.lease_until ELSE ?34 END, check_at = ?35
-	WHERE x.txid = ?36 AND x.version = ?37 AND x.lease_holder IS NOT DISTINCT
-	FROM ?38 AND x.lease_fence IS NOT DISTINCT
-	FROM ?39 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
-	FROM ?40;
+	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, counted_at = ?5, gone_at = ?6, collecting = ?7, settled_by = ?8, sig = ?9, entered = ?10, version = ?11, terms_frozen = ?12, terms_net = ?13, terms_fee = ?14, terms_min = ?15, tried = ?16, account_checked = ?17, send_attempts = ?18, refund_attempts = ?19, quarantine_attempts = ?20, fee_units = ?21, refund_reason = ?22, hold_kind = ?23, hold_at = ?24, hold_reason = ?25, stood = ?26, looked_back = ?27, lost = ?28, by_hand_reference = ?29, by_hand_actor = ?30, by_hand_at = ?31, overdue_at = ?32, lease_holder = ?33, lease_fence = ?34, lease_until = CASE WHEN x.lease_fence = ?34 AND x.lease_holder = ?33 THEN x.lease_until ELSE ?35 END, check_at = ?36
+	WHERE x.txid = ?37 AND x.version = ?38 AND x.lease_holder IS NOT DISTINCT
+	FROM ?39 AND x.lease_fence IS NOT DISTINCT
+	FROM ?40 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
+	FROM ?41;
 -- creditTables[processed].made.inOrder
 SELECT x.txid
 	FROM @processed_txids x
@@ -682,8 +699,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditTables[processed].made.insertOne
-INSERT INTO @processed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, paused_before, status, receival_account, confirmations_credit, timestamp, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
+INSERT INTO @processed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45);
 -- creditTables[processed].made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -700,11 +717,11 @@ UPDATE @processed_txids AS x
 	FROM ?9;
 -- creditTables[processed].made.updateOne
 UPDATE @processed_txids AS x
-	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, gone_at = ?5, collecting = ?6, settled_by = ?7, sig = ?8, entered = ?9, version = ?10, terms_frozen = ?11, terms_net = ?12, terms_fee = ?13, terms_min = ?14, tried = ?15, account_checked = ?16, send_attempts = ?17, refund_attempts = ?18, quarantine_attempts = ?19, fee_units = ?20, refund_reason = ?21, hold_kind = ?22, hold_at = ?23, hold_reason = ?24, stood = ?25, looked_back = ?26, lost = ?27, by_hand_reference = ?28, by_hand_actor = ?29, by_hand_at = ?30, overdue_at = ?31, lease_holder = ?32, lease_fence = ?33, lease_until = CASE WHEN x.lease_fence = ?33 AND x.lease_holder = ?32 THEN x.lease_until ELSE ?34 END, check_at = ?35
-	WHERE x.txid = ?36 AND x.version = ?37 AND x.lease_holder IS NOT DISTINCT
-	FROM ?38 AND x.lease_fence IS NOT DISTINCT
-	FROM ?39 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
-	FROM ?40;
+	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, counted_at = ?5, gone_at = ?6, collecting = ?7, settled_by = ?8, sig = ?9, entered = ?10, version = ?11, terms_frozen = ?12, terms_net = ?13, terms_fee = ?14, terms_min = ?15, tried = ?16, account_checked = ?17, send_attempts = ?18, refund_attempts = ?19, quarantine_attempts = ?20, fee_units = ?21, refund_reason = ?22, hold_kind = ?23, hold_at = ?24, hold_reason = ?25, stood = ?26, looked_back = ?27, lost = ?28, by_hand_reference = ?29, by_hand_actor = ?30, by_hand_at = ?31, overdue_at = ?32, lease_holder = ?33, lease_fence = ?34, lease_until = CASE WHEN x.lease_fence = ?34 AND x.lease_holder = ?33 THEN x.lease_until ELSE ?35 END, check_at = ?36
+	WHERE x.txid = ?37 AND x.version = ?38 AND x.lease_holder IS NOT DISTINCT
+	FROM ?39 AND x.lease_fence IS NOT DISTINCT
+	FROM ?40 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
+	FROM ?41;
 -- creditTables[quarantined].made.inOrder
 SELECT x.txid
 	FROM @quarantined_txids x
@@ -713,8 +730,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditTables[quarantined].made.insertOne
-INSERT INTO @quarantined_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, paused_before, status, receival_account, confirmations_credit, timestamp, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
+INSERT INTO @quarantined_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45);
 -- creditTables[quarantined].made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -731,11 +748,11 @@ UPDATE @quarantined_txids AS x
 	FROM ?9;
 -- creditTables[quarantined].made.updateOne
 UPDATE @quarantined_txids AS x
-	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, gone_at = ?5, collecting = ?6, settled_by = ?7, sig = ?8, entered = ?9, version = ?10, terms_frozen = ?11, terms_net = ?12, terms_fee = ?13, terms_min = ?14, tried = ?15, account_checked = ?16, send_attempts = ?17, refund_attempts = ?18, quarantine_attempts = ?19, fee_units = ?20, refund_reason = ?21, hold_kind = ?22, hold_at = ?23, hold_reason = ?24, stood = ?25, looked_back = ?26, lost = ?27, by_hand_reference = ?28, by_hand_actor = ?29, by_hand_at = ?30, overdue_at = ?31, lease_holder = ?32, lease_fence = ?33, lease_until = CASE WHEN x.lease_fence = ?33 AND x.lease_holder = ?32 THEN x.lease_until ELSE ?34 END, check_at = ?35
-	WHERE x.txid = ?36 AND x.version = ?37 AND x.lease_holder IS NOT DISTINCT
-	FROM ?38 AND x.lease_fence IS NOT DISTINCT
-	FROM ?39 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
-	FROM ?40;
+	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, counted_at = ?5, gone_at = ?6, collecting = ?7, settled_by = ?8, sig = ?9, entered = ?10, version = ?11, terms_frozen = ?12, terms_net = ?13, terms_fee = ?14, terms_min = ?15, tried = ?16, account_checked = ?17, send_attempts = ?18, refund_attempts = ?19, quarantine_attempts = ?20, fee_units = ?21, refund_reason = ?22, hold_kind = ?23, hold_at = ?24, hold_reason = ?25, stood = ?26, looked_back = ?27, lost = ?28, by_hand_reference = ?29, by_hand_actor = ?30, by_hand_at = ?31, overdue_at = ?32, lease_holder = ?33, lease_fence = ?34, lease_until = CASE WHEN x.lease_fence = ?34 AND x.lease_holder = ?33 THEN x.lease_until ELSE ?35 END, check_at = ?36
+	WHERE x.txid = ?37 AND x.version = ?38 AND x.lease_holder IS NOT DISTINCT
+	FROM ?39 AND x.lease_fence IS NOT DISTINCT
+	FROM ?40 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
+	FROM ?41;
 -- creditTables[refunded].made.inOrder
 SELECT x.txid
 	FROM @refunded_txids x
@@ -744,8 +761,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditTables[refunded].made.insertOne
-INSERT INTO @refunded_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, paused_before, status, receival_account, confirmations_credit, timestamp, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
+INSERT INTO @refunded_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45);
 -- creditTables[refunded].made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -762,11 +779,11 @@ UPDATE @refunded_txids AS x
 	FROM ?9;
 -- creditTables[refunded].made.updateOne
 UPDATE @refunded_txids AS x
-	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, gone_at = ?5, collecting = ?6, settled_by = ?7, sig = ?8, entered = ?9, version = ?10, terms_frozen = ?11, terms_net = ?12, terms_fee = ?13, terms_min = ?14, tried = ?15, account_checked = ?16, send_attempts = ?17, refund_attempts = ?18, quarantine_attempts = ?19, fee_units = ?20, refund_reason = ?21, hold_kind = ?22, hold_at = ?23, hold_reason = ?24, stood = ?25, looked_back = ?26, lost = ?27, by_hand_reference = ?28, by_hand_actor = ?29, by_hand_at = ?30, overdue_at = ?31, lease_holder = ?32, lease_fence = ?33, lease_until = CASE WHEN x.lease_fence = ?33 AND x.lease_holder = ?32 THEN x.lease_until ELSE ?34 END, check_at = ?35
-	WHERE x.txid = ?36 AND x.version = ?37 AND x.lease_holder IS NOT DISTINCT
-	FROM ?38 AND x.lease_fence IS NOT DISTINCT
-	FROM ?39 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
-	FROM ?40;
+	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, counted_at = ?5, gone_at = ?6, collecting = ?7, settled_by = ?8, sig = ?9, entered = ?10, version = ?11, terms_frozen = ?12, terms_net = ?13, terms_fee = ?14, terms_min = ?15, tried = ?16, account_checked = ?17, send_attempts = ?18, refund_attempts = ?19, quarantine_attempts = ?20, fee_units = ?21, refund_reason = ?22, hold_kind = ?23, hold_at = ?24, hold_reason = ?25, stood = ?26, looked_back = ?27, lost = ?28, by_hand_reference = ?29, by_hand_actor = ?30, by_hand_at = ?31, overdue_at = ?32, lease_holder = ?33, lease_fence = ?34, lease_until = CASE WHEN x.lease_fence = ?34 AND x.lease_holder = ?33 THEN x.lease_until ELSE ?35 END, check_at = ?36
+	WHERE x.txid = ?37 AND x.version = ?38 AND x.lease_holder IS NOT DISTINCT
+	FROM ?39 AND x.lease_fence IS NOT DISTINCT
+	FROM ?40 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
+	FROM ?41;
 -- creditTables[unprocessed].made.inOrder
 SELECT x.txid
 	FROM @unprocessed_txids x
@@ -775,8 +792,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditTables[unprocessed].made.insertOne
-INSERT INTO @unprocessed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, paused_before, status, receival_account, confirmations_credit, timestamp, gone_at, collecting, settled_by, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43);
+INSERT INTO @unprocessed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
 -- creditTables[unprocessed].made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -793,11 +810,11 @@ UPDATE @unprocessed_txids AS x
 	FROM ?9;
 -- creditTables[unprocessed].made.updateOne
 UPDATE @unprocessed_txids AS x
-	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, gone_at = ?5, collecting = ?6, settled_by = ?7, entered = ?8, version = ?9, terms_frozen = ?10, terms_net = ?11, terms_fee = ?12, terms_min = ?13, tried = ?14, account_checked = ?15, send_attempts = ?16, refund_attempts = ?17, quarantine_attempts = ?18, fee_units = ?19, refund_reason = ?20, hold_kind = ?21, hold_at = ?22, hold_reason = ?23, stood = ?24, looked_back = ?25, lost = ?26, by_hand_reference = ?27, by_hand_actor = ?28, by_hand_at = ?29, overdue_at = ?30, lease_holder = ?31, lease_fence = ?32, lease_until = CASE WHEN x.lease_fence = ?32 AND x.lease_holder = ?31 THEN x.lease_until ELSE ?33 END, check_at = ?34
-	WHERE x.txid = ?35 AND x.version = ?36 AND x.lease_holder IS NOT DISTINCT
-	FROM ?37 AND x.lease_fence IS NOT DISTINCT
-	FROM ?38 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
-	FROM ?39;
+	SET status = ?1, receival_account = ?2, confirmations_credit = ?3, timestamp = ?4, counted_at = ?5, gone_at = ?6, collecting = ?7, settled_by = ?8, entered = ?9, version = ?10, terms_frozen = ?11, terms_net = ?12, terms_fee = ?13, terms_min = ?14, tried = ?15, account_checked = ?16, send_attempts = ?17, refund_attempts = ?18, quarantine_attempts = ?19, fee_units = ?20, refund_reason = ?21, hold_kind = ?22, hold_at = ?23, hold_reason = ?24, stood = ?25, looked_back = ?26, lost = ?27, by_hand_reference = ?28, by_hand_actor = ?29, by_hand_at = ?30, overdue_at = ?31, lease_holder = ?32, lease_fence = ?33, lease_until = CASE WHEN x.lease_fence = ?33 AND x.lease_holder = ?32 THEN x.lease_until ELSE ?34 END, check_at = ?35
+	WHERE x.txid = ?36 AND x.version = ?37 AND x.lease_holder IS NOT DISTINCT
+	FROM ?38 AND x.lease_fence IS NOT DISTINCT
+	FROM ?39 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
+	FROM ?40;
 -- declareEdges
 UPDATE @tx_replacements AS e
 	SET declared = true
@@ -831,6 +848,32 @@ DELETE
 DELETE
 	FROM @wallet_scans
 	WHERE (wallet_id, scan_id, scanned_to) IN (SELECT ?1, ?2, ?3);
+-- depositSwaps.get
+SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	FROM (SELECT value AS sig
+	FROM json_each(?1)) AS r
+	CROSS JOIN @unprocessed_sigs x
+	WHERE x.sig = r.sig
+	UNION ALL SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	FROM (SELECT value AS sig
+	FROM json_each(?1)) AS r
+	CROSS JOIN @processed_sigs x
+	WHERE x.sig = r.sig
+	UNION ALL SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	FROM (SELECT value AS sig
+	FROM json_each(?1)) AS r
+	CROSS JOIN @refunded_sigs x
+	WHERE x.sig = r.sig
+	UNION ALL SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	FROM (SELECT value AS sig
+	FROM json_each(?1)) AS r
+	CROSS JOIN @quarantined_sigs x
+	WHERE x.sig = r.sig;
+-- depositSwaps.places[0].due.ahead[0]
+SELECT x.sig
+	FROM @unprocessed_sigs x
+	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?2
+	ORDER BY x.item_time, x.sig LIMIT ?1;
 -- depositSwaps.places[0].due.found[0]
 SELECT x.sig
 	FROM @unprocessed_sigs x
@@ -840,12 +883,6 @@ SELECT x.sig
 SELECT min((CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END))
 	FROM @unprocessed_sigs x
 	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?1;
--- depositSwaps.places[0].get
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
-	FROM (SELECT value AS sig
-	FROM json_each(?1)) AS r
-	CROSS JOIN @unprocessed_sigs x
-	WHERE x.sig = r.sig;
 -- depositSwaps.places[0].held
 SELECT x.sig
 	FROM @unprocessed_sigs x
@@ -863,7 +900,7 @@ UPDATE @unprocessed_sigs AS x
 	SET lease_until = ?3
 	WHERE x.sig = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- depositSwaps.places[0].list
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @unprocessed_sigs x
 	WHERE (sig) > (?1)
 	ORDER BY sig LIMIT ?2;
@@ -888,7 +925,7 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositSwaps.places[0].table.made.insertOne
-INSERT INTO @unprocessed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, paused_before, status, memo, memo_read, timestamp, txid, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+INSERT INTO @unprocessed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38);
 -- depositSwaps.places[0].table.made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
@@ -911,6 +948,11 @@ UPDATE @unprocessed_sigs AS x
 	FROM ?35 AND x.lease_fence IS NOT DISTINCT
 	FROM ?36 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
 	FROM ?37;
+-- depositSwaps.places[1].due.ahead[0]
+SELECT x.sig
+	FROM @processed_sigs x
+	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?2
+	ORDER BY x.item_time, x.sig LIMIT ?1;
 -- depositSwaps.places[1].due.found[0]
 SELECT x.sig
 	FROM @processed_sigs x
@@ -920,12 +962,6 @@ SELECT x.sig
 SELECT min((CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END))
 	FROM @processed_sigs x
 	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?1;
--- depositSwaps.places[1].get
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.amount_usdd, x.reference, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
-	FROM (SELECT value AS sig
-	FROM json_each(?1)) AS r
-	CROSS JOIN @processed_sigs x
-	WHERE x.sig = r.sig;
 -- depositSwaps.places[1].held
 SELECT x.sig
 	FROM @processed_sigs x
@@ -943,7 +979,7 @@ UPDATE @processed_sigs AS x
 	SET lease_until = ?3
 	WHERE x.sig = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- depositSwaps.places[1].list
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.amount_usdd, x.reference, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.amount_usdd, x.reference, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @processed_sigs x
 	WHERE (sig) > (?1)
 	ORDER BY sig LIMIT ?2;
@@ -968,7 +1004,7 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositSwaps.places[1].table.made.insertOne
-INSERT INTO @processed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, paused_before, status, memo, memo_read, timestamp, txid, amount_usdd, reference, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+INSERT INTO @processed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, amount_usdd, reference, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40);
 -- depositSwaps.places[1].table.made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
@@ -991,6 +1027,11 @@ UPDATE @processed_sigs AS x
 	FROM ?37 AND x.lease_fence IS NOT DISTINCT
 	FROM ?38 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
 	FROM ?39;
+-- depositSwaps.places[2].due.ahead[0]
+SELECT x.sig
+	FROM @refunded_sigs x
+	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?2
+	ORDER BY x.item_time, x.sig LIMIT ?1;
 -- depositSwaps.places[2].due.found[0]
 SELECT x.sig
 	FROM @refunded_sigs x
@@ -1000,12 +1041,6 @@ SELECT x.sig
 SELECT min((CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END))
 	FROM @refunded_sigs x
 	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?1;
--- depositSwaps.places[2].get
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.refund_sig, x.refunded_units, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
-	FROM (SELECT value AS sig
-	FROM json_each(?1)) AS r
-	CROSS JOIN @refunded_sigs x
-	WHERE x.sig = r.sig;
 -- depositSwaps.places[2].held
 SELECT x.sig
 	FROM @refunded_sigs x
@@ -1023,7 +1058,7 @@ UPDATE @refunded_sigs AS x
 	SET lease_until = ?3
 	WHERE x.sig = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- depositSwaps.places[2].list
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.refund_sig, x.refunded_units, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.refund_sig, x.refunded_units, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @refunded_sigs x
 	WHERE (sig) > (?1)
 	ORDER BY sig LIMIT ?2;
@@ -1048,7 +1083,7 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositSwaps.places[2].table.made.insertOne
-INSERT INTO @refunded_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, paused_before, status, memo, memo_read, timestamp, txid, refund_sig, refunded_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+INSERT INTO @refunded_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, refund_sig, refunded_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40);
 -- depositSwaps.places[2].table.made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
@@ -1071,6 +1106,11 @@ UPDATE @refunded_sigs AS x
 	FROM ?37 AND x.lease_fence IS NOT DISTINCT
 	FROM ?38 AND x.check_at || substr('.000000', length(x.check_at) - 18) IS NOT DISTINCT
 	FROM ?39;
+-- depositSwaps.places[3].due.ahead[0]
+SELECT x.sig
+	FROM @quarantined_sigs x
+	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?2
+	ORDER BY x.item_time, x.sig LIMIT ?1;
 -- depositSwaps.places[3].due.found[0]
 SELECT x.sig
 	FROM @quarantined_sigs x
@@ -1080,12 +1120,6 @@ SELECT x.sig
 SELECT min((CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END))
 	FROM @quarantined_sigs x
 	WHERE x.check_at IS NOT NULL AND (CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END) > ?1;
--- depositSwaps.places[3].get
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.quarantine_sig, x.quarantined_units, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
-	FROM (SELECT value AS sig
-	FROM json_each(?1)) AS r
-	CROSS JOIN @quarantined_sigs x
-	WHERE x.sig = r.sig;
 -- depositSwaps.places[3].held
 SELECT x.sig
 	FROM @quarantined_sigs x
@@ -1103,7 +1137,7 @@ UPDATE @quarantined_sigs AS x
 	SET lease_until = ?3
 	WHERE x.sig = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- depositSwaps.places[3].list
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.paused_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.quarantine_sig, x.quarantined_units, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.quarantine_sig, x.quarantined_units, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @quarantined_sigs x
 	WHERE (sig) > (?1)
 	ORDER BY sig LIMIT ?2;
@@ -1128,7 +1162,7 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositSwaps.places[3].table.made.insertOne
-INSERT INTO @quarantined_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, paused_before, status, memo, memo_read, timestamp, txid, quarantine_sig, quarantined_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+INSERT INTO @quarantined_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, quarantine_sig, quarantined_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40);
 -- depositSwaps.places[3].table.made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
@@ -1162,7 +1196,7 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositTables[processed].made.insertOne
-INSERT INTO @processed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, paused_before, status, memo, memo_read, timestamp, txid, amount_usdd, reference, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+INSERT INTO @processed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, amount_usdd, reference, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40);
 -- depositTables[processed].made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
@@ -1193,7 +1227,7 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositTables[quarantined].made.insertOne
-INSERT INTO @quarantined_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, paused_before, status, memo, memo_read, timestamp, txid, quarantine_sig, quarantined_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+INSERT INTO @quarantined_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, quarantine_sig, quarantined_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40);
 -- depositTables[quarantined].made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
@@ -1224,7 +1258,7 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositTables[refunded].made.insertOne
-INSERT INTO @refunded_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, paused_before, status, memo, memo_read, timestamp, txid, refund_sig, refunded_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+INSERT INTO @refunded_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, refund_sig, refunded_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40);
 -- depositTables[refunded].made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
@@ -1255,7 +1289,7 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositTables[unprocessed].made.insertOne
-INSERT INTO @unprocessed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, paused_before, status, memo, memo_read, timestamp, txid, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+INSERT INTO @unprocessed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38);
 -- depositTables[unprocessed].made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
@@ -1346,6 +1380,16 @@ SELECT min(x.next_check_at)
 SELECT min(x.next_check_at)
 	FROM @withdrawal_batches x
 	WHERE x.status = 'confirming' AND x.rebroadcast AND x.next_check_at > ?1 AND x.chain_id = ?2;
+-- dueBatches[check].ahead[0]
+SELECT x.id
+	FROM @withdrawal_batches x
+	WHERE x.status = 'confirming' AND x.next_check_at > ?2 AND ((x.rebroadcast) OR x.next_check_at > ?3)
+	ORDER BY x.next_check_at, x.id LIMIT ?1;
+-- dueBatches[check].ahead[1]
+SELECT x.id
+	FROM @withdrawal_batches x
+	WHERE x.status = 'confirming' AND x.next_check_at > ?2 AND ((x.rebroadcast) OR x.next_check_at > ?3) AND x.chain_id = ?4
+	ORDER BY x.next_check_at, x.id LIMIT ?1;
 -- dueBatches[check].found[0]
 SELECT x.id
 	FROM @withdrawal_batches x
@@ -1364,6 +1408,30 @@ SELECT min(x.next_check_at)
 SELECT min(x.next_check_at)
 	FROM @withdrawal_batches x
 	WHERE x.status = 'confirming' AND NOT (x.rebroadcast) AND x.next_check_at > ?1 AND x.chain_id = ?2;
+-- dueBatches[send].ahead[0]
+SELECT x.id
+	FROM @withdrawal_batches x
+	WHERE x.status = 'confirming' AND x.rebroadcast AND (CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END) > ?2 AND NOT EXISTS (SELECT 1
+	FROM @withdrawal_batches l
+	WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND l.nonce < x.nonce AND (CASE WHEN l.lease_until > l.next_check_at THEN l.lease_until ELSE l.next_check_at END) > ?2) AND NOT ((SELECT count(*)
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'))
+	ORDER BY x.next_check_at, x.id LIMIT ?1;
+-- dueBatches[send].ahead[1]
+SELECT x.id
+	FROM @withdrawal_batches x
+	WHERE x.status = 'confirming' AND x.rebroadcast AND (CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END) > ?2 AND NOT EXISTS (SELECT 1
+	FROM @withdrawal_batches l
+	WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND l.nonce < x.nonce AND (CASE WHEN l.lease_until > l.next_check_at THEN l.lease_until ELSE l.next_check_at END) > ?2) AND x.chain_id = ?3 AND NOT ((SELECT count(*)
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'))
+	ORDER BY x.next_check_at, x.id LIMIT ?1;
 -- dueBatches[send].found[0]
 SELECT x.id
 	FROM @withdrawal_batches x
@@ -1413,6 +1481,16 @@ SELECT x.consumer, x.n, x.machine, x.id, x.version, x.aggregate, x.parked_at, x.
 	FROM @settle_parked e
 	WHERE e.consumer = x.consumer AND e.aggregate = x.aggregate AND e.n < x.n)
 	ORDER BY x.next_try, x.n LIMIT 1;
+-- dueRelays.ahead[0]
+SELECT x.id
+	FROM @relays x
+	WHERE (x.due_at IS NOT NULL OR x.claimed_at IS NOT NULL) AND (CASE WHEN x.claimed_at IS NULL THEN x.due_at ELSE x.lease_until END) > ?2 AND NOT ((SELECT count(*)
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'relays') AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'relays')
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY (CASE WHEN x.claimed_at IS NULL THEN x.due_at ELSE x.lease_until END), x.id LIMIT ?1;
 -- dueRelays.found[0]
 SELECT x.id
 	FROM @relays x
@@ -1432,6 +1510,11 @@ SELECT min((CASE WHEN x.claimed_at IS NULL THEN x.due_at ELSE x.lease_until END)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'relays')
 	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'));
+-- dueTenants.ahead[0]
+SELECT x.id
+	FROM @tenants x
+	WHERE x.due_at IS NOT NULL AND x.due_at > ?2
+	ORDER BY x.due_at, x.id LIMIT ?1;
 -- dueTenants.found[0]
 SELECT x.id
 	FROM @tenants x
@@ -1449,6 +1532,16 @@ SELECT min(x.next_check_at)
 SELECT min(x.next_check_at)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'confirming' AND x.batch_id IS NULL AND x.rebroadcast AND NOT x.review AND x.next_check_at > ?1 AND x.chain_id = ?2;
+-- dueWithdrawals[check].ahead[0]
+SELECT x.withdrawal_request_id
+	FROM @withdrawal_queue x
+	WHERE x.status = 'confirming' AND x.batch_id IS NULL AND x.next_check_at > ?2 AND ((x.rebroadcast AND NOT x.review) OR x.next_check_at > ?3)
+	ORDER BY x.next_check_at, x.id LIMIT ?1;
+-- dueWithdrawals[check].ahead[1]
+SELECT x.withdrawal_request_id
+	FROM @withdrawal_queue x
+	WHERE x.status = 'confirming' AND x.batch_id IS NULL AND x.next_check_at > ?2 AND ((x.rebroadcast AND NOT x.review) OR x.next_check_at > ?3) AND x.chain_id = ?4
+	ORDER BY x.next_check_at, x.id LIMIT ?1;
 -- dueWithdrawals[check].found[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
@@ -1467,6 +1560,48 @@ SELECT min(x.next_check_at)
 SELECT min(x.next_check_at)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'confirming' AND x.batch_id IS NULL AND NOT (x.rebroadcast AND NOT x.review) AND x.next_check_at > ?1 AND x.chain_id = ?2;
+-- dueWithdrawals[claim].ahead[0]
+SELECT x.withdrawal_request_id
+	FROM @withdrawal_queue x
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	FROM @withdrawal_requests q
+	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
+	FROM @operation_wallet_addresses w
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND NOT ((SELECT count(*)
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
+-- dueWithdrawals[claim].ahead[1]
+SELECT x.withdrawal_request_id
+	FROM @withdrawal_queue x
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	FROM @withdrawal_requests q
+	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
+	FROM @operation_wallet_addresses w
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND x.chain_id = ?3 AND NOT ((SELECT count(*)
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
+-- dueWithdrawals[claim].ahead[2]
+SELECT x.withdrawal_request_id
+	FROM @withdrawal_queue x
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	FROM @withdrawal_requests q
+	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
+	FROM @operation_wallet_addresses w
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND x.chain_id = ?3 AND x.operation_wallet_address_id = ?4 AND NOT ((SELECT count(*)
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- dueWithdrawals[claim].found[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
@@ -1557,6 +1692,26 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
+-- dueWithdrawals[enqueue].ahead[0]
+SELECT x.id
+	FROM @withdrawal_requests x
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND NOT ((SELECT count(*)
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY x.updated_at, x.id LIMIT ?1;
+-- dueWithdrawals[enqueue].ahead[1]
+SELECT x.id
+	FROM @withdrawal_requests x
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND x.chain_id = ?3 AND NOT ((SELECT count(*)
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[enqueue].found[0]
 SELECT x.id
 	FROM @withdrawal_requests x
@@ -1595,6 +1750,32 @@ SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
 	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'));
+-- dueWithdrawals[rebroadcast].ahead[0]
+SELECT x.withdrawal_request_id
+	FROM @withdrawal_queue x
+	WHERE x.status = 'confirming' AND x.rebroadcast AND NOT x.review AND (CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END) > ?2 AND (x.nonce IS NULL OR x.id = (SELECT l.id
+	FROM @withdrawal_queue l
+	WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND NOT l.review AND l.nonce IS NOT NULL AND (CASE WHEN l.lease_until > l.next_check_at THEN l.lease_until ELSE l.next_check_at END) > ?2
+	ORDER BY coalesce(l.nonce, 0), l.id LIMIT 1)) AND NOT ((SELECT count(*)
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'))
+	ORDER BY x.next_check_at, x.id LIMIT ?1;
+-- dueWithdrawals[rebroadcast].ahead[1]
+SELECT x.withdrawal_request_id
+	FROM @withdrawal_queue x
+	WHERE x.status = 'confirming' AND x.rebroadcast AND NOT x.review AND (CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.next_check_at END) > ?2 AND (x.nonce IS NULL OR x.id = (SELECT l.id
+	FROM @withdrawal_queue l
+	WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND NOT l.review AND l.nonce IS NOT NULL AND (CASE WHEN l.lease_until > l.next_check_at THEN l.lease_until ELSE l.next_check_at END) > ?2
+	ORDER BY coalesce(l.nonce, 0), l.id LIMIT 1)) AND x.chain_id = ?3 AND NOT ((SELECT count(*)
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'))
+	ORDER BY x.next_check_at, x.id LIMIT ?1;
 -- dueWithdrawals[rebroadcast].found[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
@@ -1639,6 +1820,22 @@ SELECT min((CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
 	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('send'));
+-- dueWithdrawals[refund].ahead[0]
+SELECT x.id
+	FROM @withdrawal_requests x
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND NOT (coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL)
+	ORDER BY coalesce(x.offer_at, '1970-01-01 00:00:00.000000'), x.updated_at, x.id LIMIT ?1;
+-- dueWithdrawals[refund].ahead[1]
+SELECT x.id
+	FROM @withdrawal_requests x
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND x.chain_id = ?3 AND NOT (coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL)
+	ORDER BY coalesce(x.offer_at, '1970-01-01 00:00:00.000000'), x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[refund].found[0]
 SELECT x.id
 	FROM @withdrawal_requests x
@@ -1669,6 +1866,16 @@ SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
 	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL);
+-- dueWithdrawals[rescue].ahead[0]
+SELECT x.withdrawal_request_id
+	FROM @withdrawal_queue x
+	WHERE x.status = 'processing' AND NOT x.review AND x.lease_until > ?2
+	ORDER BY x.lease_until, x.id LIMIT ?1;
+-- dueWithdrawals[rescue].ahead[1]
+SELECT x.withdrawal_request_id
+	FROM @withdrawal_queue x
+	WHERE x.status = 'processing' AND NOT x.review AND x.lease_until > ?2 AND x.chain_id = ?3
+	ORDER BY x.lease_until, x.id LIMIT ?1;
 -- dueWithdrawals[rescue].found[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
@@ -1902,10 +2109,10 @@ INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_posit
 INSERT INTO @wallets (id, birth_height, scanned_to, follows_tip, announced)
 	VALUES (?1, ?2, ?3, ?4, ?5);
 -- intentTable.made.insertOne
-INSERT INTO @swap_intents (direction, item, number, action, attempt, chain, reference, memo, signature, raw_tx, last_valid, at, filed, destination, net_units, fee_units, send_by, outcome, txid, proof, is_final, closed_at, claim)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23);
+INSERT INTO @swap_intents (direction, item, number, action, attempt, chain, reference, memo, signature, raw_tx, last_valid, at, filed, destination, net_units, fee_units, send_by, outcome, txid, proof, is_final, closed_at, claim, seen_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24);
 -- intentsOf
-SELECT x.direction, x.item, x.number, x.action, x.attempt, x.chain, x.reference, x.memo, x.signature, x.raw_tx, x.last_valid, x.at, x.filed, x.destination, x.net_units, x.fee_units, x.send_by, x.outcome, x.txid, x.proof, x.is_final, x.closed_at, x.claim
+SELECT x.direction, x.item, x.number, x.action, x.attempt, x.chain, x.reference, x.memo, x.signature, x.raw_tx, x.last_valid, x.at, x.filed, x.destination, x.net_units, x.fee_units, x.send_by, x.outcome, x.txid, x.proof, x.is_final, x.closed_at, x.claim, x.seen_at
 	FROM (SELECT value->>0 AS direction, value->>1 AS item
 	FROM json_each(?1)) AS r
 	CROSS JOIN @swap_intents x
@@ -2415,7 +2622,7 @@ SELECT x.id
 	WHERE j.batch_id = x.id AND j.review) AND (x.lease_holder = ?6 OR ?6 IS NULL) AND (x.chain_id = ?4 OR ?4 IS NULL) AND (x.operation_wallet_address_id = ?5 OR ?5 IS NULL) AND (x.created_at, x.id) < (?1, ?2)
 	ORDER BY x.created_at DESC, x.id DESC LIMIT ?3;
 -- lockControl
-SELECT x.id, x.paused, x.paused_at, x.paused_for, x.paused_by, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.reference, x.version
+SELECT x.id, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.reference, x.version
 	FROM @swap_control x
 	WHERE x.id = 1 FOR NO KEY UPDATE;
 -- lockLines
@@ -2563,61 +2770,60 @@ SELECT u.tx_id, u.output_index, u.amount, u.script, u.owner_tag, s.tx_hash
 	CROSS JOIN @utxos u
 	LEFT JOIN @transactions s ON s.id = u.spent_by_tx_id
 	WHERE u.wallet_id = r.wallet_id AND u.tx_id = r.tx_id;
--- oversleptTenants
-SELECT id
-	FROM @tenants
-	WHERE due_at > ?1
-	ORDER BY due_at, id LIMIT ?2;
 -- own[00]
-BEGIN IMMEDIATE;
+SELECT (SELECT g.generation
+	FROM @settle_places g
+	ORDER BY g.n DESC LIMIT 1), NULL;
 -- own[01]
-BEGIN;
+BEGIN IMMEDIATE;
 -- own[02]
-COMMIT;
+BEGIN;
 -- own[03]
-ROLLBACK;
+COMMIT;
 -- own[04]
+ROLLBACK;
+-- own[05]
 UPDATE @transitions
 	SET n = n
 	WHERE 0;
--- own[05]
-SAVEPOINT settle_host;
 -- own[06]
-RELEASE settle_host;
+SAVEPOINT settle_host;
 -- own[07]
-SELECT sqlite_version();
+RELEASE settle_host;
 -- own[08]
-PRAGMA journal_mode;
+SELECT sqlite_version();
 -- own[09]
-PRAGMA synchronous;
+PRAGMA journal_mode;
 -- own[10]
-PRAGMA foreign_keys;
+PRAGMA synchronous;
 -- own[11]
+PRAGMA foreign_keys;
+-- own[12]
 SELECT file
 	FROM pragma_database_list
 	WHERE name = 'main';
--- own[12]
+-- own[13]
 SELECT version, domain, oldest
 	FROM @settle_versions;
--- own[13]
+-- own[14]
 SELECT count(*) > 0
 	FROM sqlite_master
 	WHERE type IN ('table', 'view') AND name = ?2 COLLATE NOCASE AND ?1 = '';
--- own[14]
-PRAGMA busy_timeout = 5000;
 -- own[15]
-PRAGMA journal_mode = WAL;
+PRAGMA busy_timeout = 5000;
 -- own[16]
-PRAGMA synchronous = FULL;
+PRAGMA journal_mode = WAL;
 -- own[17]
-PRAGMA foreign_keys = ON;
+PRAGMA synchronous = FULL;
 -- own[18]
-PRAGMA temp_store = MEMORY;
+PRAGMA foreign_keys = ON;
 -- own[19]
-PRAGMA cache_size = -32768;
+PRAGMA temp_store = MEMORY;
 -- own[20]
-PRAGMA wal_autocheckpoint = 8000;
+PRAGMA cache_size = -32768;
 -- own[21]
+PRAGMA wal_autocheckpoint = 8000;
+-- own[22]
 PRAGMA query_only = ON;
 -- ownerOf
 SELECT n.job_id
@@ -3080,7 +3286,7 @@ SELECT x.name, x.machines, x.cursor, x.lease_fence, x.lease_until, x.stopped, x.
 	FROM @settle_consumers x
 	WHERE x.name = ?1;
 -- selectControl
-SELECT x.id, x.paused, x.paused_at, x.paused_for, x.paused_by, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.reference, x.version
+SELECT x.id, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.reference, x.version
 	FROM @swap_control x
 	WHERE x.id = 1;
 -- selectDispatches
@@ -3218,6 +3424,42 @@ SELECT w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m
 SELECT x.chain, x.own, x.at, x.seen, x.version
 	FROM @swap_waterlines x
 	WHERE x.chain = ?1 AND x.own = ?2;
+-- sequentialClaims.ahead[0]
+SELECT x.withdrawal_request_id
+	FROM @operation_wallet_addresses w
+	CROSS JOIN @withdrawal_queue x
+	WHERE upper(x.status) = 'PENDING' AND w.role = 'hot_wallet' AND w.status = 'active' AND x.id = (SELECT f.id
+	FROM @withdrawal_queue f
+	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	FROM @withdrawal_requests q
+	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = w.id AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > ?2
+	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
+	FROM @withdrawal_queue h
+	WHERE h.slot = w.id) AND NOT ((SELECT count(*)
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || w.chain_id)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
+-- sequentialClaims.ahead[1]
+SELECT x.withdrawal_request_id
+	FROM @operation_wallet_addresses w
+	CROSS JOIN @withdrawal_queue x
+	WHERE upper(x.status) = 'PENDING' AND w.role = 'hot_wallet' AND w.status = 'active' AND x.id = (SELECT f.id
+	FROM @withdrawal_queue f
+	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	FROM @withdrawal_requests q
+	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = w.id AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > ?2
+	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
+	FROM @withdrawal_queue h
+	WHERE h.slot = w.id) AND w.chain_id = ?3 AND NOT ((SELECT count(*)
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	FROM @settle_switches s
+	WHERE s.scope IN ('everything', 'chain/' || ?3)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- sequentialClaims.found[0]
 SELECT x.withdrawal_request_id
 	FROM @operation_wallet_addresses w
