@@ -2,6 +2,7 @@ package withdrawal
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -28,7 +29,12 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	if c.by.Role != Operator && onFile < 0 && !fits {
 		return c.refuse(statemachine.ErrForbidden, "it has not the nonce or input of what is live: only an operator may say so")
 	}
-	known := onFile < 0 && c.Old.stray(e.Tx, ClaimMined) >= 0 && r.Told.has(told{claim: ClaimMined, hash: e.Tx})
+	name, stray := e.Tx, c.Old.stray(e.Tx, ClaimMined)
+	further := c.Old.further(onFile, stray, e.Output)
+	if further { // it pays this request twice
+		name = outpoint(e.Tx, e.Output)
+	}
+	known := (onFile < 0 && stray >= 0 || further) && r.Told.has(told{claim: ClaimMined, hash: name})
 	final := e.Block.final(p.chain(r.Chain).Confirmations)
 	version := c.jobVersion
 	if j.Status == 0 {
@@ -54,8 +60,14 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 		return c.refuse(statemachine.ErrInvalid, why)
 	}
 	if onFile >= 0 {
-		if of := &c.Old.Txs[onFile]; of.Batch != uuid.Nil && of.Output != e.Output {
+		switch of := &c.Old.Txs[onFile]; {
+		case !further:
+		case of.Batch != uuid.Nil && !statemachine.SameHash(r.FinalTxHash, e.Tx):
 			return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("it pays this request by output %d", of.Output))
+		case c.by.Role != Operator && !final:
+			return p.notYet(c)
+		default:
+			return c.incident(name, ClaimMined, e.Block)
 		}
 		c.shown = true
 		return p.receipt(c, &Receipt{By: e.By, Block: e.Block, Tx: e.Tx, GasUsed: e.GasUsed, GasPrice: e.GasPrice})
@@ -78,16 +90,34 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 		}
 		return c.confirm(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
 	}
-	if err := c.incident(e.Tx, ClaimMined, e.Block); err != nil {
+	if err := c.incident(name, ClaimMined, e.Block); err != nil {
 		return err
 	}
-	if c.Old.stray(e.Tx, ClaimMined) < 0 {
+	if stray < 0 {
 		c.addStray(ClaimMined, tx, 0)
 	}
 	if !queued {
 		return nil
 	}
 	return c.park(text)
+}
+
+// further reports whether a transaction that is known to pay the request by one output, on file or
+// as a stray that was mined, is shown to pay it by another one. Of a stray of a queued request an
+// operator finds out, who has its job in review.
+func (w *Withdrawal) further(onFile, stray int, output uint32) bool {
+	switch {
+	case onFile >= 0:
+		return w.Txs[onFile].ByOutput && w.Txs[onFile].Output != output
+	case stray >= 0 && w.Request.Status != RequestQueued:
+		return w.Strays[stray].ByOutput && w.Strays[stray].Output != output
+	}
+	return false
+}
+
+// outpoint names an output of a transaction, as Bitcoin writes it: the hash, a colon, the index.
+func outpoint(hash string, output uint32) string {
+	return hash + ":" + strconv.FormatUint(uint64(output), 10)
 }
 
 // joins puts a transaction that pays on file, as the live one to look up.

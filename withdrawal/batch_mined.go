@@ -3,6 +3,7 @@ package withdrawal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,13 +51,22 @@ func (c *batchStep) mined(e *BatchMined) error {
 	}
 	c.own()
 	outputs := c.Old.PaidOutputs(e)
+	further := c.Old.furtherOutputs(e, outputs)
 	again := b.EvidenceHash != "" && b.EvidenceHash == e.Block.Hash && statemachine.SameHash(b.TxHash, e.Tx) // it was decided on
 	for i := range c.New.Members {
 		err := c.member(i, func(s *step) error {
 			if err := c.decide(s, e, outputs[i], again); err != nil {
 				return err
 			}
-			return s.leaves(b, "the batch was mined: "+e.Tx) // what a person knew of it already
+			if err := s.leaves(b, "the batch was mined: "+e.Tx); err != nil { // what a person knew of it already
+				return err
+			}
+			for _, output := range further[i] {
+				if err := s.incident(outpoint(e.Tx, output), ClaimMined, e.Block); err != nil {
+					return err
+				}
+			}
+			return nil
 		})
 		if refused := new(statemachine.Refusal); errors.As(err, &refused) && c.stays(i, again, refused) { // no reason to stop the others
 			err = c.member(i, func(s *step) error { return s.leaves(b, "the batch was mined: "+refused.Error()) })
@@ -148,6 +158,28 @@ func (b *Payout) PaidOutputs(e *BatchMined) []int64 {
 		}
 	}
 	return outputs
+}
+
+// furtherOutputs returns the outputs that are shown beside those that pay the members, and are
+// equal to what one of them is paid: that member is paid twice. Of equal members it is the first.
+func (b *Payout) furtherOutputs(e *BatchMined, outputs []int64) map[int][]uint32 {
+	var further map[int][]uint32
+	for k := range e.Transfers {
+		t := &e.Transfers[k]
+		if e.Reverted || slices.Contains(outputs, int64(t.Output)) {
+			continue
+		}
+		for i := range outputs {
+			if outputs[i] >= 0 && b.Members[i].unlike(t) == "" {
+				if further == nil {
+					further = map[int][]uint32{}
+				}
+				further[i] = append(further[i], t.Output)
+				break
+			}
+		}
+	}
+	return further
 }
 
 // stays reports whether the refusal of member i stops no other member: while the batch
