@@ -151,7 +151,11 @@ func TestNilStoresAndTransactions(t *testing.T) {
 		if !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%s: withdrawals: %v", name, err)
 		}
-		if _, _, err := store.NewWallets(s, utxo.Policy{}).Tip(ctx); !errors.Is(err, statemachine.ErrInvalid) {
+		wallets, err := store.NewWallets(s, utxo.Policy{})
+		if err == nil {
+			_, _, err = wallets.Tip(ctx)
+		}
+		if !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%s: wallets: %v", name, err)
 		}
 		if err := store.SelfCheck(ctx, s); !errors.Is(err, statemachine.ErrInvalid) {
@@ -166,7 +170,11 @@ func TestNilStoresAndTransactions(t *testing.T) {
 	if _, err := w.Within(nil).Get(ctx, uuid.New()); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("withdrawals within nil: %v", err)
 	}
-	if _, _, err := store.NewWallets(s, utxo.Policy{}).Within(nil).Tip(ctx); !errors.Is(err, statemachine.ErrInvalid) {
+	wallets, err := store.NewWallets(s, utxo.Policy{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := wallets.Within(nil).Tip(ctx); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("wallets within nil: %v", err)
 	}
 	if err := s.Update(ctx, nil); !errors.Is(err, statemachine.ErrInvalid) {

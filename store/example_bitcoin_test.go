@@ -28,9 +28,10 @@ func ExampleWithdrawals_bitcoin() {
 		}
 	}
 	db := memory.New(memory.Options{})
-	wallets := store.NewWallets(db, utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
+	wallets, err := store.NewWallets(db, utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
 		return utxo.Owner{Wallet: 1}, bytes.Equal(script, ours)
 	}})
+	must(err)
 	policy := withdrawal.DefaultPolicy()
 	policy.Chain = withdrawal.Chain{Confirmations: 1} // no nonces; a depth of 6 is usual
 	withdrawals, err := store.NewWithdrawals(db, policy)

@@ -22,12 +22,15 @@ import (
 // takes back what is double-spent.
 func ExampleWallets_Follow() {
 	ctx := context.Background()
-	wallets := store.NewWallets(memory.New(memory.Options{}), utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
+	wallets, err := store.NewWallets(memory.New(memory.Options{}), utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
 		if string(script) == string(late) {
 			return utxo.Owner{Wallet: 1, Tag: "bob"}, true
 		}
 		return utxo.Owner{Wallet: 1, Tag: "alice"}, string(script) == string(ours)
 	}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	// What a host keeps in its own tables, in one commit with the cursor.
 	var cursor store.Cursor
 	waiting := map[utxo.TxID]bool{}

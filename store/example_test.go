@@ -19,9 +19,12 @@ import (
 // A wallet receives a coin, pays with it, and sees the payment confirmed.
 func ExampleWallets() {
 	ctx := context.Background()
-	wallets := store.NewWallets(memory.New(memory.Options{}), utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
+	wallets, err := store.NewWallets(memory.New(memory.Options{}), utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
 		return utxo.Owner{Wallet: 1}, bytes.Equal(script, ours)
 	}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	do := func(events ...utxo.Event) { // each call is one transaction
 		if _, err := wallets.Do(ctx, events...); err != nil {
 			log.Fatal(err)

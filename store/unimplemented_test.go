@@ -3,13 +3,46 @@ package store_test
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/swap"
 )
+
+// Every port can grow: a host embeds what stands for it.
+func TestEveryPortHasAnUnimplementedOne(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared, asserted := regexp.MustCompile(`(?m)^type (\w+Records|SwapHouse)(?:\[[^]]*\])? interface \{|^\t(\w+Records) += SwapRecords\[`), 0
+	unimplemented, err := os.ReadFile("unimplemented.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
+			if port := m[1] + m[2]; port != "SwapRecords" { // a generic one, of which there are two
+				asserted++
+				if !regexp.MustCompile(`(?m)^\t_ ` + port + ` += Unimplemented`).Match(unimplemented) {
+					t.Errorf("no Unimplemented... stands for %s", port)
+				}
+			}
+		}
+	}
+	if asserted < 9 {
+		t.Errorf("%d ports", asserted)
+	}
+}
 
 func TestEveryMethodOfAnUnimplementedPortNamesItself(t *testing.T) {
 	for port, value := range map[reflect.Type]any{

@@ -25,12 +25,12 @@ type Wallets struct {
 }
 
 // NewWallets returns the service for a store of any transaction type that has
-// wallets.
-func NewWallets[T WalletUnit](s Store[T], p utxo.Policy) *Wallets {
-	s = present(s)
+// wallets. One without is [ErrNoDomain].
+func NewWallets[T WalletUnit](s Store[T], p utxo.Policy) (*Wallets, error) {
 	if err := lacks(s, DomainWallets); err != nil {
-		s = absent[T]{err}
+		return nil, err
 	}
+	s = present(s)
 	return &Wallets{
 		policy: p,
 		update: func(ctx context.Context, fn func(WalletUnit) error) error {
@@ -39,7 +39,7 @@ func NewWallets[T WalletUnit](s Store[T], p utxo.Policy) *Wallets {
 		view: func(ctx context.Context, fn func(WalletUnit) error) error {
 			return s.View(ctx, func(tx T) error { return fn(tx) })
 		},
-	}
+	}, nil
 }
 
 // Within returns the service inside a transaction that the caller has begun

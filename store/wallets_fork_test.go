@@ -37,7 +37,7 @@ func TestFork(t *testing.T) {
 		}
 	}
 	stored := func(from, to int32) *store.Wallets {
-		s := store.NewWallets(memory.New(memory.Options{}), utxotest.Policy())
+		s := walletsOf(t, memory.New(memory.Options{}), utxotest.Policy())
 		events := []utxo.Event{utxo.WalletOpened{Wallet: 1, Birth: 9}, utxo.WalletOpened{Wallet: 2, Birth: 7}}
 		for h := from; h <= to; h++ {
 			events = append(events, utxo.Connected{Block: ours[h]})
@@ -99,7 +99,7 @@ func TestFork(t *testing.T) {
 // A range of heights is bounded as a page is.
 func TestBlocksOfAtMostAPage(t *testing.T) {
 	ctx := context.Background()
-	s := store.NewWallets(memory.New(memory.Options{}), utxotest.Policy())
+	s := walletsOf(t, memory.New(memory.Options{}), utxotest.Policy())
 	block := utxotest.NewBlock(store.MaxPage-1, chainhash.Hash{}, 0)
 	if _, err := s.Do(ctx, utxo.Connected{Block: block}); err != nil {
 		t.Fatal(err)
@@ -120,4 +120,14 @@ func TestBlocksOfAtMostAPage(t *testing.T) {
 			t.Errorf("%d to %d: %d blocks, %v", tt.from, tt.to, len(blocks), err)
 		}
 	}
+}
+
+// walletsOf is the service of wallets.
+func walletsOf(t testing.TB, s store.Store[store.Unit], p utxo.Policy) *store.Wallets {
+	t.Helper()
+	w, err := store.NewWallets(s, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }

@@ -45,7 +45,7 @@ func (r spiedRecords) Lock(scope utxo.WalletID) error {
 func TestAPlanThatConcernsOthersTakesTheLockOfAll(t *testing.T) {
 	ctx := context.Background()
 	spy := &lockSpy{Store: memory.New(memory.Options{Wallets: utxotest.Policy()})}
-	w := store.NewWallets[store.Unit](spy, utxotest.Policy())
+	w := walletsOf(t, spy, utxotest.Policy())
 	pay := func(salt uint32, in wire.OutPoint, to utxo.WalletID, amount int64) *wire.MsgTx {
 		return utxotest.NewTx(salt, []wire.OutPoint{in}, utxotest.Pay(amount, utxotest.Script(to, "main")))
 	}

@@ -63,7 +63,9 @@ func (d *database) prepare(ctx context.Context) (err error) {
 	if d.Store, err = sqlstore.Open(ctx, d.db, sqlstore.SQLite, sqlstore.Options{}); err != nil {
 		return err
 	}
-	d.wallets = store.NewWallets(d.Store, walletPolicy)
+	if d.wallets, err = store.NewWallets(d.Store, walletPolicy); err != nil {
+		return err
+	}
 	_, err = d.wallets.Do(ctx, utxo.WalletOpened{Wallet: walletID, Birth: 1})
 	return err
 }

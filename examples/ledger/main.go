@@ -156,7 +156,9 @@ func (s *service) open(ctx context.Context, dialect sqlstore.Dialect, policy wit
 	if s.withdrawals, err = store.NewWithdrawals(s.db, policy); err != nil {
 		return err
 	}
-	s.wallets = store.NewWallets(s.db, utxo.Policy{Owner: ownerOf})
+	if s.wallets, err = store.NewWallets(s.db, utxo.Policy{Owner: ownerOf}); err != nil {
+		return err
+	}
 	if _, err := s.wallets.Do(ctx, utxo.WalletOpened{Wallet: wallet, Birth: 1}); err != nil {
 		return err
 	}

@@ -201,12 +201,16 @@ func TestABrokenDatabaseIsNotBlamedOnTheFile(t *testing.T) {
 	if err := watch.complete(); err != nil {
 		t.Fatal(err)
 	}
-	w := &wallet{store: broken, service: store.NewWallets[store.Unit](broken, watch.policy()), out: io.Discard, log: io.Discard}
+	service, err := store.NewWallets[store.Unit](broken, watch.policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &wallet{store: broken, service: service, out: io.Discard, log: io.Discard}
 	if _, err := w.service.Do(t.Context(), utxo.WalletOpened{Wallet: walletID}); err != nil {
 		t.Fatal(err)
 	}
 	broken.err = errors.New("database disk image is malformed")
-	_, err := w.replay(t.Context())
+	_, err = w.replay(t.Context())
 	var file *blockfile.Error
 	if !errors.Is(err, broken.err) || errors.As(err, &file) || !strings.HasPrefix(err.Error(), "store block 0: ") {
 		t.Errorf("%v", err)

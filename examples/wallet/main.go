@@ -94,7 +94,11 @@ type wallet struct {
 
 // show runs the whole demonstration.
 func show(ctx context.Context, db store.Store[store.Unit], o options, stdout, stderr io.Writer) error {
-	w := &wallet{store: db, service: store.NewWallets(db, o.watch.policy()), blocks: o.blocks, out: stdout, log: stderr}
+	service, err := store.NewWallets(db, o.watch.policy())
+	if err != nil {
+		return err
+	}
+	w := &wallet{store: db, service: service, blocks: o.blocks, out: stdout, log: stderr}
 	if o.json {
 		w.out = stderr
 	}

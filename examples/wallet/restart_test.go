@@ -66,7 +66,10 @@ func TestCutAroundEachTransactionContinues(t *testing.T) {
 			if cancel(); err != nil && !errors.Is(err, context.Canceled) {
 				t.Fatalf("cut at %d: %v", n, err)
 			}
-			service := store.NewWallets(db, o.watch.policy())
+			service, err := store.NewWallets(db, o.watch.policy())
+			if err != nil {
+				t.Fatal(err)
+			}
 			if n > 1 {
 				if err := service.Audit(t.Context(), walletID); err != nil {
 					t.Fatalf("cut at %d: %v", n, err)

@@ -135,7 +135,11 @@ func newSQLite(t testing.TB) *sqlite {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	w := &sqlite{Wallets: store.NewWallets(s, policy)}
+	wallets, err := store.NewWallets(s, policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &sqlite{Wallets: wallets}
 	if err := w.do(utxo.WalletOpened{Wallet: 1, Birth: 1}); err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,11 @@ func newExchange(h *host) *exchange {
 		o, ok := utxotest.Policy().Owner(script)
 		return o, ok && (o.Wallet != 3 || x.third)
 	}
-	x.wallets = store.NewWallets(h.store, ours)
+	var err error
+	x.wallets, err = store.NewWallets(h.store, ours)
+	if err != nil {
+		h.t.Fatal(err)
+	}
 	x.do(utxo.WalletOpened{Wallet: 1, Birth: 1}, utxo.WalletOpened{Wallet: 2, Birth: 1})
 	x.restart()
 	return x

@@ -36,9 +36,10 @@ func ExampleDeposits() {
 	must(err)
 
 	alice := []byte("the script of alice's address")
-	wallets := store.NewWallets(settle, utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
+	wallets, err := store.NewWallets(settle, utxo.Policy{Owner: func(script []byte) (utxo.Owner, bool) {
 		return utxo.Owner{Wallet: 1, Tag: "alice"}, string(script) == string(alice)
 	}})
+	must(err)
 	deposit := &wire.MsgTx{
 		TxIn:  []*wire.TxIn{{PreviousOutPoint: wire.OutPoint{Hash: chainhash.HashH([]byte("somebody's coin"))}}},
 		TxOut: []*wire.TxOut{{Value: 100_000, PkScript: alice}},

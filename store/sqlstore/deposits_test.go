@@ -51,7 +51,7 @@ func TestDueDepositsAreThoseOfTheRules(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx := context.Background()
 		s, _ := newStore(t, d)
-		wallets := store.NewWallets(s, utxotest.Policy())
+		wallets := walletsOf(t, s, utxotest.Policy())
 		if _, err := wallets.Do(ctx, utxo.WalletOpened{Wallet: 1, Birth: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +175,7 @@ func TestSightsOfDeposits(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx := context.Background()
 		s, _ := newStore(t, d)
-		wallets := store.NewWallets(s, utxotest.Policy())
+		wallets := walletsOf(t, s, utxotest.Policy())
 		do := func(events ...utxo.Event) {
 			t.Helper()
 			if _, err := wallets.Do(ctx, events...); err != nil {

@@ -42,7 +42,10 @@ func wants(ctx context.Context, s *sqlstore.Store) map[store.Domain][]error {
 	if relays == nil {
 		_, tenants = store.NewTenants(s, r, dunning.DefaultPolicy())
 	}
-	_, wallets := store.NewWallets(s, utxo.Policy{}).Do(ctx, opening(7))
+	w, wallets := store.NewWallets(s, utxo.Policy{})
+	if wallets == nil {
+		_, wallets = w.Do(ctx, opening(7))
+	}
 	unit := func(call func(store.Unit) error) error { return s.View(ctx, call) }
 	return map[store.Domain][]error{
 		store.DomainWallets: {wallets, store.SelfCheckWallets(ctx, s),

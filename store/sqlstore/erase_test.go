@@ -2,6 +2,7 @@ package sqlstore_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +23,31 @@ var erasable = map[string][]string{
 	"withdrawal_acknowledgements": {"reason"},
 	"settle_journal":              {"error"},
 	"withdrawal_fillers":          {"reason"},
+}
+
+// The list is what the migrations say, and each other text of an append-only row is none
+// that comes from outside: it names, or says what the library says.
+func TestEveryTextOfAnAppendOnlyRowIsSortedOut(t *testing.T) {
+	kept := map[string][]string{
+		"transitions":                 {"machine", "id", "from_status", "trigger", "to_status", "actor", "role", "trace"},
+		"settle_journal":              {"actor", "role", "domain", "machine", "id", "event", "outcome", "via", "trace"},
+		"settle_places":               {"system", "actor", "reason"}, // of the database: no record has it
+		"withdrawal_txs":              {"tx_hash", "input"},
+		"withdrawal_attempts":         {"worker", "outcome", "tx_hash", "dispatch_ref"},
+		"withdrawal_incidents":        {"tx_hash", "claim", "block_hash", "status", "actor"},
+		"withdrawal_acknowledgements": {"tx_hash", "claim", "block_hash", "actor", "role"},
+		"withdrawal_payments":         {"chain_id", "tx_form"},
+		"withdrawal_fillers":          {"chain_id", "tx_hash", "actor"},
+		"withdrawal_batch_txs":        {"tx_hash"},
+		"activities":                  {"resource_type", "resource_id", "activity_type"},
+	}
+	mayGo, stay := sqlstore.AppendOnlyTexts()
+	if !reflect.DeepEqual(mayGo, erasable) {
+		t.Errorf("the migrations say that these may be erased: %v", mayGo)
+	}
+	if !reflect.DeepEqual(stay, kept) {
+		t.Errorf("these texts of append-only rows stay: %v", stay)
+	}
 }
 
 // A text from outside in an append-only row may become the mark of erasure, and

@@ -56,7 +56,7 @@ func (f *filledRows) read(t *testing.T, db database) []string {
 	b := bankOf(t, db, db.open(t))
 	swaps := *f.swaps
 	swaps.open(t, db.at(t, time.Time{}))
-	return append(b.readAll(t, f.rows), openCoins(b.Store).read(t), swaps.read(t), openOthers(t, db).read(t))
+	return append(b.readAll(t, f.rows), openCoins(t, b.Store).read(t), swaps.read(t), openOthers(t, db).read(t))
 }
 
 func sameRows(t *testing.T, got, want []string) {
@@ -114,7 +114,7 @@ func (f *filledRows) goOn(t *testing.T) {
 		}
 	}
 	b.keepsOwners(t, f.rows)
-	openCoins(b.Store).goOn(t)
+	openCoins(t, b.Store).goOn(t)
 	openOthers(t, b.database).goOn(t)
 	f.swaps.db = b.Store
 	f.swaps.open(t, b.at(t, time.Time{}))
@@ -347,11 +347,13 @@ var (
 	payment  = coinTx(wire.OutPoint{Hash: deposit.TxHash()}, 90_000, []byte{0x51})
 )
 
-func openCoins(s *sqlstore.Store) oldCoins { return oldCoins{store.NewWallets(s, coinPolicy)} }
+func openCoins(t testing.TB, s *sqlstore.Store) oldCoins {
+	return oldCoins{walletsOf(t, s, coinPolicy)}
+}
 
 func newCoins(t *testing.T, s *sqlstore.Store) {
 	t.Helper()
-	c := openCoins(s)
+	c := openCoins(t, s)
 	by := utxo.By{At: coinTime}
 	c.do(t, utxo.WalletOpened{Wallet: 1, Birth: 1, By: by}, coinBlock(1, deposit), utxo.Observed{Txs: []*wire.MsgTx{expected}, Tip: coinBlock(1).Block.Hash, By: by}, utxo.Submitted{Wallet: 1, Tx: payment, By: by})
 }

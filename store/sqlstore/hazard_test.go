@@ -41,7 +41,7 @@ func TestWithinNeedsReadCommitted(t *testing.T) {
 func TestLockOfAWalletThatIsBeingOpened(t *testing.T) {
 	s, _ := newStore(t, sqlstore.Postgres)
 	ctx := context.Background()
-	service := store.NewWallets(s, utxotest.Policy())
+	service := walletsOf(t, s, utxotest.Policy())
 	opened, waits, locked, release := make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
 	errs := make(chan error, 2)
 	go func() {

@@ -43,7 +43,7 @@ func grown(b *testing.B, d sqlstore.Dialect, n int) (*sqlstore.Store, database, 
 	b.Helper()
 	s, db := newStore(b, d)
 	ctx := context.Background()
-	service := store.NewWallets(s, utxotest.Policy())
+	service := walletsOf(b, s, utxotest.Policy())
 	ledger := utxo.NewLedger(utxotest.Policy())
 	c := new(chain)
 	apply := func(ev utxo.Event) {

@@ -148,7 +148,7 @@ func comparePair(t *testing.T, before []utxo.Event, events [2]utxo.Event) {
 	defer stop()
 	_, db := newStore(t, sqlstore.Postgres)
 	s := db.at(t, time.Time{})
-	service, ledger := store.NewWallets(s, utxotest.Policy()), utxo.NewLedger(utxotest.Policy())
+	service, ledger := walletsOf(t, s, utxotest.Policy()), utxo.NewLedger(utxotest.Policy())
 	opened := []utxo.Event{utxo.WalletOpened{Wallet: 1, Birth: 1, By: utxo.By{At: utxotest.Start}}, utxo.WalletOpened{Wallet: 2, Birth: 1, By: utxo.By{At: utxotest.Start}}}
 	for _, ev := range append(opened, before...) {
 		if _, err := ledger.Do(ev); err != nil {

@@ -155,7 +155,7 @@ func constraint(err error) bool {
 func coins(t *testing.T, d sqlstore.Dialect, n int) (*sqlstore.Store, database, *store.Wallets, chainhash.Hash) {
 	t.Helper()
 	s, db := newStore(t, d)
-	service := store.NewWallets(s, utxotest.Policy())
+	service := walletsOf(t, s, utxotest.Policy())
 	tx := utxotest.NewTx(1, []wire.OutPoint{utxotest.External(1)})
 	for range n {
 		tx.AddTxOut(utxotest.Pay(1000, utxotest.Script(1, "main")))

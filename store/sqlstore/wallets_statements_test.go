@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/settlehq/settle/internal/pgtest"
-	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/utxo/utxotest"
@@ -46,7 +45,7 @@ func TestAHundredBlocksCostTheStatementsOfOne(t *testing.T) {
 			db.DB = stdlib.OpenDB(*config)
 			db.SetMaxIdleConns(16)
 			t.Cleanup(func() { db.Close() })
-			service := store.NewWallets(db.open(t), utxotest.Policy())
+			service := walletsOf(t, db.open(t), utxotest.Policy())
 			next, err := utxotest.Weave(func(ev utxo.Event) error { _, err := service.Do(ctx, ev); return err }, wallets)
 			if err != nil {
 				t.Fatal(err)

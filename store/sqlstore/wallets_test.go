@@ -47,7 +47,7 @@ func compareHistory(t *testing.T, d sqlstore.Dialect, h utxotest.History) error 
 	s := db.at(t, time.Time{})
 	ctx := context.Background()
 	ledger := utxo.NewLedger(h.Policy)
-	service := store.NewWallets(s, h.Policy)
+	service := walletsOf(t, s, h.Policy)
 	return h.Play(func(ev utxo.Event) error {
 		_, wantErr := ledger.Do(ev)
 		if _, err := service.Do(ctx, ev); fmt.Sprint(wantErr) != fmt.Sprint(err) {
@@ -77,7 +77,7 @@ func TestEventsOfOneTransactionAgreeWithTheLedger(t *testing.T) {
 		_, db := newStore(t, d)
 		s := db.at(t, time.Time{})
 		ledger := utxo.NewLedger(utxotest.Policy())
-		service := store.NewWallets(s, utxotest.Policy()) // who never learns of the late owner
+		service := walletsOf(t, s, utxotest.Policy()) // who never learns of the late owner
 		var events []utxo.Event
 		if err := h.Play(func(ev utxo.Event) error {
 			if _, err := ledger.Do(ev); err == nil {
@@ -110,7 +110,7 @@ func TestEventsOfOneTransactionAgreeWithTheLedger(t *testing.T) {
 func TestWhatWasReadBeforeTheLockIsReadAgain(t *testing.T) {
 	s, _ := newStore(t, sqlstore.Postgres)
 	ctx := context.Background()
-	service := store.NewWallets(s, utxotest.Policy())
+	service := walletsOf(t, s, utxotest.Policy())
 	coin := utxotest.NewTx(1, []wire.OutPoint{utxotest.External(1)}, utxotest.Pay(5, utxotest.Script(1, "a")))
 	id := utxo.TxID{Wallet: 1, Hash: coin.TxHash()}
 	if _, err := service.Do(ctx, utxo.WalletOpened{Wallet: 1}, utxo.Submitted{Wallet: 1, Tx: coin}); err != nil {
@@ -138,7 +138,7 @@ func TestWhatAHostRolledBackIsReadAgain(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		s, db := newStore(t, d)
 		ctx := context.Background()
-		service := store.NewWallets(s, utxotest.Policy())
+		service := walletsOf(t, s, utxotest.Policy())
 		coin := utxotest.NewTx(1, []wire.OutPoint{utxotest.External(1)}, utxotest.Pay(5, utxotest.Script(1, "a")))
 		id := utxo.TxID{Wallet: 1, Hash: coin.TxHash()}
 		if _, err := service.Do(ctx, utxo.WalletOpened{Wallet: 1}, utxo.Submitted{Wallet: 1, Tx: coin}); err != nil {
@@ -208,7 +208,7 @@ func TestAConflictOfWalletsNamesTheRecord(t *testing.T) {
 			if !errors.Is(err, statemachine.ErrConflict) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%T twice: %v, want a conflict that names %q", c.ev, err, c.want)
 			}
-			if _, err := store.NewWallets(s, utxotest.Policy()).Do(context.Background(), c.ev); err != nil {
+			if _, err := walletsOf(t, s, utxotest.Policy()).Do(context.Background(), c.ev); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -326,4 +326,14 @@ func everything(s utxo.Source, p utxo.Policy, now time.Time) (lines []string) {
 		}
 	}
 	return lines
+}
+
+// walletsOf is the service of wallets.
+func walletsOf(t testing.TB, s *sqlstore.Store, p utxo.Policy) *store.Wallets {
+	t.Helper()
+	w, err := store.NewWallets(s, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
 }

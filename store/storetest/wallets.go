@@ -26,7 +26,7 @@ func Wallets[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store
 	opened := func(t *testing.T) *wallets {
 		s := timed(t)
 		live(s)
-		return &wallets{s, store.NewWallets(s, utxotest.Policy())}
+		return &wallets{s, must(store.NewWallets(s, utxotest.Policy()))(t)}
 	}
 	versioned(t, func(t *testing.T) *txSubject { return versionedTxs(t, opened(t)) }, nil)
 	type of = *wallets

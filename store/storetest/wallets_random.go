@@ -18,7 +18,7 @@ func histories(t *testing.T, open func(testing.TB) store.Store[store.WalletUnit]
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			h := utxotest.NewHistory(seed, events)
 			s := open(t)
-			w := &wallets{s, store.NewWallets(s, h.Policy)}
+			w := &wallets{s, must(store.NewWallets(s, h.Policy))(t)}
 			ledger := utxo.NewLedger(h.Policy)
 			err := h.Play(func(ev utxo.Event) error {
 				planned, want := ledger.Do(ev)
@@ -153,7 +153,7 @@ func scenarios(t *testing.T, open func(testing.TB) store.Store[store.WalletUnit]
 		}
 		t.Run(scenario.Name, func(t *testing.T) {
 			s := open(t)
-			w := &wallets{s, store.NewWallets(s, utxotest.Policy())}
+			w := &wallets{s, must(store.NewWallets(s, utxotest.Policy()))(t)}
 			ledger := utxo.NewLedger(utxotest.Policy())
 			var last time.Time
 			err := scenario.Run(func(ev utxo.Event) error {
