@@ -8,7 +8,7 @@ import (
 // JournalLine is what one person did or tried: an event, or another call that names its
 // actor and a role of people. Append-only, and the same for every domain.
 type JournalLine struct {
-	At      time.Time // by the store's clock
+	At      time.Time // by the store's clock; a store gives it to a line that has none
 	Actor   string    // at most [MaxActor] bytes
 	Role    string    // in which the actor spoke, see [Person]
 	Domain  string    // of the record
@@ -55,13 +55,31 @@ func (l JournalLine) Tried(err error) (line JournalLine, kept bool) {
 	return l, true
 }
 
-// Check returns [ErrInvalid] for a line that no store takes: one without a time, a
-// person, a record, an event or an outcome, or with a text beyond its bound.
+// Undone returns the lines that are kept of a transaction that ended in err, whose writes
+// are taken back: those of refusals as they are, and the others as refused by err. Where
+// err is no refusal, nothing is kept of these: see Tried.
+func Undone(lines []JournalLine, err error) (kept []JournalLine) {
+	for _, l := range lines {
+		told := l.Outcome != JournalDone && l.Outcome != JournalSame
+		if !told {
+			l, told = l.Tried(err)
+		}
+		if told {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+// Check returns [ErrInvalid] for a line that no store takes: one without a person, a
+// record, an event or an outcome, or with a time or a text out of its bounds.
 func (l *JournalLine) Check() error {
-	_, err := Time(l.At)
+	if !l.At.IsZero() {
+		if _, err := Time(l.At); err != nil {
+			return err
+		}
+	}
 	switch {
-	case err != nil:
-		return err
 	case Actor(l.Actor) != nil && l.Actor != "":
 		return Actor(l.Actor)
 	case !Person(l.Role):

@@ -2,10 +2,8 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -201,10 +199,9 @@ func (s *core[T, K, L, A, E, C]) do(ctx context.Context, commands []command[K, A
 	if err := s.distinct(commands); err != nil {
 		return nil, err
 	}
-	one := len(commands) == 1 && len(commands[0].events) == 1 // nothing is written before it is refused
-	err = attempt(ctx, s.update, one, s.lines(commands), func(tx T) (err error) {
+	err = s.update(ctx, func(tx T) (err error) {
 		if as, err = s.load(tx, commands); err != nil {
-			return err
+			return keep(tx, time.Time{}, s.lines(commands), err)
 		}
 		for i := range commands {
 			if len(commands[i].events) == 0 && !s.of.exists(&as[i]) {
@@ -219,76 +216,6 @@ func (s *core[T, K, L, A, E, C]) do(ctx context.Context, commands []command[K, A
 	return as, nil
 }
 
-// errStale stands for ErrConflict inside of Update, which would run again for
-// that.
-var errStale = errors.New("stale")
-
-// held applies events to aggregates that the caller has, then calls more. They are
-// read, and of the caller's copies the versions alone count, but where all are known:
-// then they are read only if the first attempt is refused or meets a conflict, as with
-// an old fence, since a renewed lease is nothing that the caller knows of, or if it
-// leaves any of them at its version, since then no comparison has proved that this one
-// is current. If exact, what is read must be what the caller has, or have the events
-// already; otherwise events are judged by what is stored.
-func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K, A, E], exact bool, more func(T) error) (as []A, err error) {
-	for i := range commands {
-		commands[i].id = s.of.id(commands[i].held)
-	}
-	if err := s.distinct(commands); err != nil {
-		return nil, err
-	}
-	known := !slices.ContainsFunc(commands, func(c command[K, A, E]) bool { return !s.handed.is(c.id, c.held) })
-	runs := 0
-	run := func(tx T) (err error) {
-		todo, fresh := commands, true
-		if runs++; runs == 1 && known {
-			as, fresh = make([]A, len(commands)), false
-			for i := range commands {
-				as[i] = *commands[i].held
-			}
-		} else if as, err = s.load(tx, commands); err != nil {
-			return err
-		} else if exact {
-			if todo, err = s.current(tx, as, commands); err != nil {
-				return err
-			}
-		}
-		if err := s.apply(tx, as, todo, fresh); err != nil {
-			return err
-		}
-		for i := range as {
-			if !fresh && s.sameVersions(&as[i], commands[i].held) {
-				return errStale
-			}
-		}
-		if more == nil {
-			return nil
-		}
-		return more(tx)
-	}
-	err = s.update(ctx, run)
-	fenced := errors.Is(err, statemachine.ErrFenced)
-	first := err
-	refusal := new(statemachine.Refusal)
-	refused := errors.As(err, &refusal) || errors.Is(err, errStale) || errors.Is(err, statemachine.ErrConflict)
-	if len(commands) > 0 && known && runs == 1 && refused {
-		err = s.update(ctx, run)
-	}
-	switch {
-	case err == nil:
-		for i := range as {
-			s.handed.note(commands[i].id, &as[i])
-		}
-		return as, nil
-	case !errors.Is(err, errStale):
-	case fenced:
-		err = first
-	default:
-		err = fmt.Errorf("%w: %w", statemachine.ErrConflict, err)
-	}
-	return nil, keepRefused(ctx, s.update, s.lines(commands), err)
-}
-
 // lines are those of the journal of what people say in commands.
 func (s *core[T, K, L, A, E, C]) lines(commands []command[K, A, E]) (lines []statemachine.JournalLine) {
 	for i := range commands {
@@ -299,67 +226,6 @@ func (s *core[T, K, L, A, E, C]) lines(commands []command[K, A, E]) (lines []sta
 		}
 	}
 	return lines
-}
-
-// current returns what is to be done of commands: all that are held at the
-// versions that are stored, and nothing of those whose events the stored
-// aggregate has already. Any other one is errStale.
-func (s *core[T, K, L, A, E, C]) current(tx T, as []A, commands []command[K, A, E]) ([]command[K, A, E], error) {
-	todo := commands
-	for i := range as {
-		if s.sameVersions(&as[i], commands[i].held) {
-			continue
-		}
-		done, err := s.repeated(tx, &as[i], commands[i].events)
-		if err != nil {
-			return nil, err
-		}
-		if !done {
-			return nil, fmt.Errorf("%s: %w", describe(s.of.states(commands[i].held)), errStale)
-		}
-		todo = slices.Clone(todo)
-		todo[i].events = nil
-	}
-	return todo, nil
-}
-
-// sameVersions compares the versioned records of two copies of an aggregate.
-func (s *core[T, K, L, A, E, C]) sameVersions(a, b *A) bool {
-	return slices.EqualFunc(s.of.states(a), s.of.states(b), func(a, b state[L]) bool { return a.id == b.id && a.version == b.version })
-}
-
-// describe names the versions of a held aggregate.
-func describe[L comparable](states []state[L]) string {
-	var b strings.Builder
-	for i, r := range states {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s %v was held at version %d", r.machine, r.id, r.version)
-	}
-	return b.String()
-}
-
-// repeated reports whether the aggregate has all these events already, by what is
-// read beside them.
-func (s *core[T, K, L, A, E, C]) repeated(tx T, a *A, events []E) (bool, error) {
-	b, err := s.batch(tx)
-	if err != nil {
-		return false, err
-	}
-	for _, ev := range events {
-		is := *a
-		if b.beside != nil {
-			if ev, err = b.beside.fill(&is, ev); err != nil {
-				return false, err
-			}
-		}
-		change, err := s.of.apply(is, ev, b.now)
-		if err != nil || !s.of.empty(&change) {
-			return false, nil
-		}
-	}
-	return true, nil
 }
 
 func (s *core[T, K, L, A, E, C]) distinct(commands []command[K, A, E]) error {
@@ -410,7 +276,7 @@ func (s *core[T, K, L, A, E, C]) apply(tx T, as []A, commands []command[K, A, E]
 			if events := commands[i].events; round < len(events) {
 				more = more || round+1 < len(events)
 				if err := b.step(&as[i], commands[i].id, events[round]); err != nil {
-					return err
+					return keep(tx, b.now, s.lines(unreached(commands, order, round, n)), err)
 				}
 			}
 		}
@@ -419,4 +285,21 @@ func (s *core[T, K, L, A, E, C]) apply(tx T, as []A, commands []command[K, A, E]
 		shared.end(as)
 	}
 	return b.save()
+}
+
+// unreached returns what was not reached of commands when the event of a round, at a place in
+// order, was refused.
+func unreached[K comparable, A, E any](commands []command[K, A, E], order []int, round, place int) []command[K, A, E] {
+	rest := slices.Clone(commands)
+	for n := range rest {
+		i, reached := n, round
+		if order != nil {
+			i = order[n]
+		}
+		if n <= place {
+			reached++
+		}
+		rest[i].events = rest[i].events[min(reached, len(rest[i].events)):]
+	}
+	return rest
 }

@@ -46,19 +46,32 @@ func (s *core[T, K, L, A, E, C]) batch(tx T) (*batch[T, K, L, A, E, C], error) {
 	return b, nil
 }
 
-// step applies one event to a, the aggregate with an id.
+// step applies one event to a, the aggregate with an id. Where it is refused, so is what
+// people said in the batch and what is not saved.
 func (b *batch[T, K, L, A, E, C]) step(a *A, id K, ev E) error {
 	err := b.take(a, id, ev)
+	b.heard(id, ev, err)
 	if err != nil {
-		return err
+		return b.told(err)
 	}
+	return nil
+}
+
+// heard adds the line of an event that a person said, and that was taken if err is nil.
+func (b *batch[T, K, L, A, E, C]) heard(id K, ev E, err error) {
 	if line, person := lineOf(b.of.domain, b.of.machines[0].name, id, ev); person {
-		if b.of.empty(&b.last) {
+		if err == nil && b.of.empty(&b.last) {
 			line.Outcome = statemachine.JournalSame
 		}
 		b.lines = append(b.lines, line)
 	}
-	return nil
+}
+
+// told keeps the lines of what ended in err, which it returns.
+func (b *batch[T, K, L, A, E, C]) told(err error) error {
+	lines := b.lines
+	b.lines = nil
+	return keep(b.tx, b.now, lines, err)
 }
 
 func (b *batch[T, K, L, A, E, C]) take(a *A, id K, ev E) (err error) {
@@ -95,14 +108,19 @@ func (b *batch[T, K, L, A, E, C]) take(a *A, id K, ev E) (err error) {
 // try is step for one of many that must not stop each other: an event that the
 // domain refuses changes nothing and is returned as refused.
 func (b *batch[T, K, L, A, E, C]) try(a *A, id K, ev E) (refused, err error) {
-	err = b.step(a, id, ev)
-	var refusal *statemachine.Refusal
-	if !errors.As(err, &refusal) {
-		return nil, err
+	err = b.take(a, id, ev)
+	if refusal := (*statemachine.Refusal)(nil); !errors.As(err, &refusal) {
+		b.heard(id, ev, err)
+		if err != nil {
+			return nil, b.told(err)
+		}
+		return nil, nil
 	}
-	if line, person := lineOf(b.of.domain, b.of.machines[0].name, id, ev); person {
-		return err, keep(b.tx, b.now, []statemachine.JournalLine{line}, err)
-	}
+	others := b.lines
+	b.lines = nil
+	b.heard(id, ev, err)
+	_ = b.told(err) // a store that does not take the line refuses the rest too
+	b.lines = others
 	return err, nil
 }
 
@@ -126,13 +144,10 @@ func (b *batch[T, K, L, A, E, C]) add(id K, c *C) error {
 }
 
 // save writes what was collected; what follows is a new save.
-func (b *batch[T, K, L, A, E, C]) save() error {
-	changes, lines := b.changes, b.lines
-	if b.lines = nil; len(changes) > 0 {
+func (b *batch[T, K, L, A, E, C]) save() (err error) {
+	if changes := b.changes; len(changes) > 0 {
 		b.changes, b.at, b.room = nil, nil, 0 // the store may keep the slice
-		if err := b.of.records(b.tx).Save(changes...); err != nil {
-			return err
-		}
+		err = b.of.records(b.tx).Save(changes...)
 	}
-	return keep(b.tx, b.now, lines, nil)
+	return b.told(err)
 }

@@ -18,8 +18,15 @@ type Journaled interface {
 
 // JournalRecords stores the journal.
 type JournalRecords interface {
-	// Append adds lines, which [statemachine.JournalLine.Check] accepts. A line that is
-	// stored never changes but for what a law makes an operator erase.
+	// Append adds lines, which [statemachine.JournalLine.Check] accepts; one without a time
+	// gets the store's. A line that is stored never changes but for what a law makes an
+	// operator erase.
+	//
+	// What was tried is told also where nothing of it is stored: if Update ends in an error,
+	// it keeps what [statemachine.Undone] makes of the lines that its last run of fn was
+	// given, in the same transaction if that has written nothing else, or in one of its
+	// own. After [ErrUnknownCommit] it keeps none: they may be there. A line that cannot
+	// be kept is named in the error of Update.
 	Append(lines ...statemachine.JournalLine) error
 	// Page returns up to limit (1 to [MaxPage]) lines behind a cursor, oldest first, and
 	// the cursor behind the last of them, as [Feed] has it: nothing is ever missed.
@@ -31,8 +38,8 @@ type JournalRecords interface {
 // changed nothing or was refused. The services write it.
 //
 // The line of what was done is committed with it. That of a refusal is committed though
-// nothing else is; only in a transaction of the host's own, as with [Withdrawals.Within],
-// it goes back with the rest, where UpdateTx of package sqlstore writes it again.
+// nothing else is, by Update, and by UpdateTx of package sqlstore. Only in a transaction
+// that the host ends itself it goes back with the rest.
 type Journal struct {
 	view func(context.Context, func(Journaled) error) error
 }
@@ -75,50 +82,23 @@ func lineOf(d Domain, machine string, id any, ev spoken) (line statemachine.Jour
 	return line, person
 }
 
-// keepNow is keep at the store's time.
-func keepNow[T Journaled](tx T, lines []statemachine.JournalLine, err error) error {
-	now, failed := tx.Now()
-	if failed != nil {
-		return failed
-	}
-	return keep(tx, now, lines, err)
-}
-
-// keep appends the lines of attempts that ended in err, nil if they were not refused.
+// keep appends the lines of what people tried, which ended in err, nil if it was not
+// refused, and returns err. Now is the store's time; zero: the store asks for it.
 func keep[T Journaled](tx T, now time.Time, lines []statemachine.JournalLine, err error) error {
 	var kept []statemachine.JournalLine
 	for _, l := range lines {
-		if !now.IsZero() {
-			l.At = now
-		}
+		l.At = now
 		if l, ok := l.Tried(err); ok {
 			kept = append(kept, l)
 		}
 	}
 	if len(kept) == 0 {
-		return nil
+		return err
 	}
-	return tx.Journal().Append(kept...)
-}
-
-// attempt is update(ctx, fn) of what people try, of which fn keeps what is done. What is
-// refused is kept here: in the same transaction where clean says that fn has written
-// nothing until it is refused, and afterwards in another one where that was undone.
-func attempt[T Journaled](ctx context.Context, update func(context.Context, func(T) error) error, clean bool, lines []statemachine.JournalLine, fn func(T) error) error {
-	var refused error
-	err := update(ctx, func(tx T) error {
-		refused = nil
-		err := fn(tx)
-		if err == nil || !clean || len(lines) == 0 || statemachine.CodeOf(err) == "" || keepNow(tx, lines, err) != nil {
-			return err
-		}
-		refused = err
-		return nil
-	})
-	if err == nil {
-		return refused
+	if failed := tx.Journal().Append(kept...); err == nil {
+		err = failed
 	}
-	return keepRefused(ctx, update, lines, err)
+	return err
 }
 
 // call is update(ctx, fn) of a call that is no event, by a person who speaks as by says.
@@ -128,23 +108,5 @@ func call[T Journaled](ctx context.Context, update func(context.Context, func(T)
 		return update(ctx, fn)
 	}
 	line.Domain, line.Machine, line.ID, line.Event = string(d), machine, id, name
-	lines := []statemachine.JournalLine{line}
-	return attempt(ctx, update, true, lines, func(tx T) error {
-		if err := fn(tx); err != nil {
-			return err
-		}
-		return keepNow(tx, lines, nil)
-	})
-}
-
-// keepRefused keeps in a transaction of its own that lines were refused with err, which it
-// returns.
-func keepRefused[T Journaled](ctx context.Context, update func(context.Context, func(T) error) error, lines []statemachine.JournalLine, err error) error {
-	if len(lines) == 0 || statemachine.CodeOf(err) == "" {
-		return err
-	}
-	if failed := update(ctx, func(tx T) error { return keepNow(tx, lines, err) }); failed != nil {
-		return fmt.Errorf("%w; it is not in the journal: %v", err, failed)
-	}
-	return err
+	return update(ctx, func(tx T) error { return keep(tx, time.Time{}, []statemachine.JournalLine{line}, fn(tx)) })
 }

@@ -123,7 +123,7 @@ func (s *Refreshes) Config() refresh.Config { return s.config }
 // other event for one is [statemachine.ErrNotFound].
 func (s *Refreshes) Step(ctx context.Context, xpub string, ev refresh.Event) (refresh.Change, error) {
 	var c refresh.Change
-	err := s.attempt(ctx, xpub, []refresh.Event{ev}, func(tx RefreshUnit) (err error) {
+	err := s.update(ctx, func(tx RefreshUnit) (err error) {
 		c, err = s.step(tx, xpub, ev)
 		return err
 	})
@@ -133,14 +133,15 @@ func (s *Refreshes) Step(ctx context.Context, xpub string, ev refresh.Event) (re
 	return c, nil
 }
 
-func (s *Refreshes) attempt(ctx context.Context, xpub string, events []refresh.Event, fn func(RefreshUnit) error) error {
-	return attempt(ctx, s.update, len(events) == 1, s.lines([]command[string, refresh.Work, refresh.Event]{{id: xpub, events: events}}), fn)
+// unsaid keeps that events were refused with err before any of them was judged.
+func (s *Refreshes) unsaid(tx RefreshUnit, xpub string, events []refresh.Event, err error) error {
+	return keep(tx, time.Time{}, s.lines([]command[string, refresh.Work, refresh.Event]{{id: xpub, events: events}}), err)
 }
 
 func (s *Refreshes) step(tx RefreshUnit, xpub string, ev refresh.Event) (refresh.Change, error) {
 	ws, err := tx.Refreshes().Heads(xpub)
 	if err != nil {
-		return refresh.Change{}, err
+		return refresh.Change{}, s.unsaid(tx, xpub, []refresh.Event{ev}, err)
 	}
 	b, err := s.batch(tx)
 	if err != nil {
@@ -155,10 +156,10 @@ func (s *Refreshes) step(tx RefreshUnit, xpub string, ev refresh.Event) (refresh
 // Do sends events to a wallet, in order, and returns the wallet as it is stored afterwards. If
 // one event fails, nothing is changed.
 func (s *Refreshes) Do(ctx context.Context, xpub string, events ...refresh.Event) (w refresh.Work, err error) {
-	err = s.attempt(ctx, xpub, events, func(tx RefreshUnit) error {
-		for _, ev := range events {
+	err = s.update(ctx, func(tx RefreshUnit) error {
+		for i, ev := range events {
 			if _, err := s.step(tx, xpub, ev); err != nil {
-				return err
+				return s.unsaid(tx, xpub, events[i+1:], err)
 			}
 		}
 		w, err = s.get(tx, xpub)

@@ -97,15 +97,30 @@ func (p probe[T]) run(ctx context.Context) error {
 		return broken
 	}
 	for _, r := range p.refused {
-		err := takenBack(r.do)
-		if errors.Is(err, errTakenBack) {
-			err = nil
-		}
+		err := p.refusal(ctx, r.do)
 		if broken := unless(err, r.what+" gave", r.is...); broken != nil {
 			return broken
 		}
 	}
 	return nil
+}
+
+// refusal returns the error of what a store must refuse. The transaction does not end in
+// that error, so that nothing of a self-check is left in the journal.
+func (p probe[T]) refusal(ctx context.Context, do func(T) error) (refused error) {
+	err := p.update(ctx, func(tx T) error {
+		if refused = do(tx); refused == nil {
+			_, refused = p.left(tx) // write now
+		}
+		if refused != nil && statemachine.CodeOf(refused) == "" {
+			return refused
+		}
+		return errTakenBack
+	})
+	if errors.Is(err, errTakenBack) {
+		err = refused
+	}
+	return err
 }
 
 // unless returns nil for an error that was expected, one of some, and nothing else.

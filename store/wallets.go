@@ -91,7 +91,7 @@ func (s *Wallets) do(ctx context.Context, scope utxo.WalletID, events []utxo.Eve
 			lines, of = append(lines, line), append(of, i)
 		}
 	}
-	err := attempt(ctx, s.update, true, lines, func(tx WalletUnit) error {
+	err := s.update(ctx, func(tx WalletUnit) error {
 		if err := tx.Wallets().Lock(scope); err != nil {
 			return err
 		}
@@ -100,21 +100,19 @@ func (s *Wallets) do(ctx context.Context, scope utxo.WalletID, events []utxo.Eve
 			return err
 		}
 		if sets, err = s.plan(tx, scope, events, now); err != nil {
-			return err
+			return keep(tx, now, lines, err)
 		}
 		changed := slices.DeleteFunc(slices.Clone(sets), func(set utxo.ChangeSet) bool { return set.Empty() })
 		if len(changed) > 0 {
-			if err := tx.Wallets().Save(changed...); err != nil {
-				return err
-			}
+			err = tx.Wallets().Save(changed...)
 		}
-		done := slices.Clone(lines)
-		for i := range done {
+		tried := slices.Clone(lines)
+		for i := range tried {
 			if sets[of[i]].Empty() {
-				done[i].Outcome = statemachine.JournalSame
+				tried[i].Outcome = statemachine.JournalSame
 			}
 		}
-		return keep(tx, now, done, nil)
+		return keep(tx, now, tried, err)
 	})
 	if err != nil {
 		return nil, err

@@ -15,14 +15,20 @@ type journal struct{ tx *tx }
 
 // Append implements [store.JournalRecords].
 func (j journal) Append(lines ...statemachine.JournalLine) error {
-	if err := j.tx.writes(); err != nil {
-		return err
-	}
 	kept := slices.Clone(lines)
 	for i := range kept {
 		if err := kept[i].Check(); err != nil {
 			return j.tx.fail(err)
 		}
+		if kept[i].At.IsZero() {
+			kept[i].At, _ = j.tx.Now()
+		}
+	}
+	if !j.tx.closed && j.tx.writable {
+		j.tx.said = append(j.tx.said, kept...)
+	}
+	if err := j.tx.writes(); err != nil {
+		return err
 	}
 	assign(j.tx, &j.tx.store.journal, append(j.tx.store.journal, kept...))
 	return nil

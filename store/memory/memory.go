@@ -75,24 +75,26 @@ func (s *Store) run(ctx context.Context, fn func(store.Unit) error, writable boo
 		return err
 	}
 	t := &tx{store: s, writable: writable}
-	committed := false
+	ended := false
 	defer func() {
-		if !committed {
+		if !ended { // by a panic
 			t.rollback()
 		}
 		t.closed = true
 	}()
-	if err := fn(t); err != nil {
-		return err
+	err := fn(t)
+	if err == nil {
+		err = t.failed // fn must not commit past a refused write
 	}
-	if t.failed != nil { // fn must not commit past a refused write
-		return t.failed
+	if err == nil {
+		err = ctx.Err()
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	ended = true
+	if err != nil {
+		t.rollback()
+		s.journal = append(s.journal, statemachine.Undone(t.said, err)...)
 	}
-	committed = true
-	return nil
+	return err
 }
 
 // tx is one transaction.
@@ -102,6 +104,7 @@ type tx struct {
 	closed   bool
 	failed   error // the first refused write, which ends the transaction
 	undo     []func()
+	said     []statemachine.JournalLine // that the journal was given
 }
 
 func (t *tx) rollback() {

@@ -1,8 +1,11 @@
 package sqlstore
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -43,27 +46,71 @@ type journalRecords struct{ *tx }
 
 // Append implements [store.JournalRecords].
 func (j journalRecords) Append(lines ...statemachine.JournalLine) error {
-	rows := new(batch)
 	for i := range lines {
-		l := &lines[i]
-		if err := l.Check(); err != nil {
-			return err
+		if err := lines[i].Check(); err != nil {
+			return j.fail(err)
 		}
-		if l.Outcome != statemachine.JournalDone && l.Outcome != statemachine.JournalSame {
-			j.refused = append(j.refused, *l)
-		}
-		journalTable.insertRow(rows, l)
 	}
-	return j.save("journal", func() error {
-		n, err := j.write(writeJournal[j.store.Dialect], rows)
-		if err == nil && n == 0 && rows.len() > 0 {
-			err = store.ErrRestored
+	if !j.view {
+		j.said = append(j.said, lines...)
+	}
+	return j.save("journal", func() error { return j.insert(lines) })
+}
+
+func (j journalRecords) insert(lines []statemachine.JournalLine) (err error) {
+	rows := new(batch)
+	var now time.Time
+	for _, l := range lines {
+		if l.At.IsZero() && now.IsZero() {
+			if now, err = j.Now(); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return fmt.Errorf("journal: %w", err)
+		if l.At.IsZero() {
+			l.At = now
 		}
-		return nil
-	})
+		journalTable.insertRow(rows, &l)
+	}
+	n, err := j.write(writeJournal[j.store.Dialect], rows)
+	if err == nil && n == 0 && rows.len() > 0 {
+		err = store.ErrRestored
+	}
+	if err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return nil
+}
+
+// tells reports whether the transaction is to be committed with nothing but the lines of
+// the journal that are kept of it, see [store.JournalRecords]: fn has ended in err, has
+// refused what a person tried, and has written nothing.
+func (t *tx) tells(err error) bool {
+	lines := statemachine.Undone(t.said, err)
+	if err == nil || len(lines) == 0 || t.err != nil || t.host != nil || t.wrote || t.ctx.Err() != nil || t.again(err) {
+		return false
+	}
+	t.pending = nil
+	return journalRecords{t}.insert(lines) == nil
+}
+
+// lateJournal is how long the lines of a transaction that was undone are tried to be kept.
+const lateJournal = 5 * time.Second
+
+// untold keeps the lines that are left of a transaction that has ended in err, which it
+// returns. The caller may have gone away: what was tried is told all the same.
+func (s *Store) untold(ctx context.Context, said []statemachine.JournalLine, err error) error {
+	lines := statemachine.Undone(said, err)
+	if err == nil || len(lines) == 0 || errors.Is(err, store.ErrUnknownCommit) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lateJournal)
+	defer cancel()
+	failed := s.retried(ctx, new([]statemachine.JournalLine), func(t *tx) error { return journalRecords{t}.insert(lines) },
+		func(ctx context.Context) (unit, error) { return s.begin(ctx, false) })
+	if failed != nil {
+		err = fmt.Errorf("%w; it is not in the journal: %v", err, failed)
+	}
+	return err
 }
 
 // Page implements [store.JournalRecords].

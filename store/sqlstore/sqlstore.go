@@ -212,18 +212,25 @@ func (s *Store) View(ctx context.Context, fn func(store.Unit) error) error {
 	if fn == nil {
 		return errNilFunc
 	}
-	_, err := s.once(ctx, new(string), func(t *tx) error { t.view = true; return fn(t) },
+	_, err := s.once(ctx, new(string), new([]statemachine.JournalLine), func(t *tx) error { t.view = true; return fn(t) },
 		func(ctx context.Context) (unit, error) { return s.begin(ctx, true) })
 	return err
 }
 
 var errNilFunc = fmt.Errorf("%w: the function is nil", statemachine.ErrInvalid)
 
-// repeat runs fn in one transaction, and again where another run can do better.
+// repeat runs fn in one transaction, and again where another run can do better. What
+// people tried in the last run is in the journal, however that ended.
 func (s *Store) repeat(ctx context.Context, fn func(*tx) error, begin func(context.Context) (unit, error)) error {
+	var said []statemachine.JournalLine
+	err := s.retried(ctx, &said, fn, begin)
+	return s.untold(ctx, said, err)
+}
+
+func (s *Store) retried(ctx context.Context, said *[]statemachine.JournalLine, fn func(*tx) error, begin func(context.Context) (unit, error)) error {
 	stale := ""
 	for attempt := 0; ; attempt++ {
-		again, err := s.once(ctx, &stale, fn, begin)
+		again, err := s.once(ctx, &stale, said, fn, begin)
 		if err == nil || attempt >= s.opts.Retries || !again {
 			return err
 		}
@@ -237,8 +244,10 @@ func (s *Store) repeat(ctx context.Context, fn func(*tx) error, begin func(conte
 }
 
 // once runs fn in one transaction, and reports whether another run of one that
-// failed can do better. stale is the record that the last run met as an old one.
-func (s *Store) once(ctx context.Context, stale *string, fn func(*tx) error, begin func(context.Context) (unit, error)) (again bool, err error) {
+// failed can do better. stale is the record that the last run met as an old one, said
+// gets the lines that the journal was given and that are not stored.
+func (s *Store) once(ctx context.Context, stale *string, said *[]statemachine.JournalLine, fn func(*tx) error, begin func(context.Context) (unit, error)) (again bool, err error) {
+	*said = nil
 	if ctx.Value(inside{s}) != nil {
 		return false, errNested
 	}
@@ -253,8 +262,12 @@ func (s *Store) once(ctx context.Context, stale *string, fn func(*tx) error, beg
 		}
 	}()
 	t := &tx{ctx: ctx, late: u.late, store: s, run: u.session, host: u.host, direct: u.host != nil, before: *stale}
-	defer func() { *stale = t.stale }()
+	defer func() { *stale, *said = t.stale, t.said }()
 	err = fn(t)
+	var refusal error
+	if t.tells(err) {
+		refusal, err = err, nil
+	}
 	if err == nil {
 		err = t.flush()
 	}
@@ -270,7 +283,10 @@ func (s *Store) once(ctx context.Context, stale *string, fn func(*tx) error, beg
 		return again, ended(ctx, err)
 	}
 	committing = true
-	err = u.commit()
+	if err = u.commit(); err == nil {
+		t.said = nil
+		return false, ended(ctx, refusal)
+	}
 	return t.again(err), ended(ctx, cause(err))
 }
 

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,7 +84,8 @@ type tx struct {
 	direct  bool                       // nothing is delayed
 	host    *sql.Tx                    // of UpdateTx, for the host's statements
 	open    []*sql.Rows                // what these returned
-	refused []statemachine.JournalLine // lines of the journal about refusals
+	said    []statemachine.JournalLine // lines that the journal was given
+	wrote   bool                       // a statement was sent that may have written
 	pending []func() error             // delayed writes
 	writing bool                       // they are being carried out
 	looked  bool                       // the caller has read, and would read anew in another transaction
@@ -210,6 +212,7 @@ func (t *tx) read(st *statement, set *batch, scan func(*sql.Rows) error, scalars
 	if err := t.ctx.Err(); err != nil {
 		return t.fail(err)
 	}
+	t.wrote = t.wrote || !strings.HasPrefix(text, "SELECT")
 	rows, err := t.run.query(t.late, text, args...)
 	if err != nil {
 		return t.fail(err)
@@ -226,6 +229,7 @@ func (t *tx) read(st *statement, set *batch, scan func(*sql.Rows) error, scalars
 // write runs a statement for a batch of rows, or once for nil, and returns how
 // many rows it changed.
 func (t *tx) write(st *statement, rows *batch, scalars ...any) (int64, error) {
+	t.wrote = true
 	if rows == nil || t.store.Dialect == Postgres {
 		text, args, err := t.bind(st, rows, scalars)
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/settlehq/settle/statemachine"
@@ -64,18 +63,15 @@ type inside struct{ store *Store }
 // landed changes nothing then. The host's row needs a unique key that is made of what
 // is posted, or of a line's machine, id and version, and ON CONFLICT DO NOTHING.
 //
-// What a person was refused inside of fn is in the journal, see [store.Journal], also
-// where fn returns an error: UpdateTx writes the line that went back with the rest again,
-// in a transaction of its own. A line that cannot be written is logged.
+// What people tried inside of fn is in the journal, see [store.Journal], also where fn
+// returns an error, as with Update. What was done and is undone by an error of the host
+// that is no refusal leaves no line.
 func (s *Store) UpdateTx(ctx context.Context, fn func(ctx context.Context, tx Tx, unit store.Unit) error) error {
 	if fn == nil {
 		return errNilFunc
 	}
-	var refused []statemachine.JournalLine
 	err := s.repeat(ctx, func(t *tx) error {
-		refused = nil
 		err := fn(context.WithValue(ctx, inside{s}, true), hostTx{t}, t)
-		refused = t.refused
 		if failed := t.closeRows(); err == nil {
 			err = failed
 		}
@@ -83,11 +79,6 @@ func (s *Store) UpdateTx(ctx context.Context, fn func(ctx context.Context, tx Tx
 	}, s.beginHost)
 	if transient(err) {
 		err = because(store.ErrRetry, "", err)
-	}
-	if err != nil && len(refused) > 0 && !errors.Is(err, store.ErrUnknownCommit) {
-		if failed := s.Update(ctx, func(u store.Unit) error { return u.Journal().Append(refused...) }); failed != nil {
-			s.opts.Log.Error("settle: what was refused is not in the journal", slog.Any("error", failed))
-		}
 	}
 	return err
 }

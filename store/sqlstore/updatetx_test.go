@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -384,43 +383,6 @@ func TestUpdateTxThatLeavesRowsOpenOrPanics(t *testing.T) {
 		}
 		if n := l.DB.Stats().InUse; d == sqlstore.Postgres && n != 0 {
 			t.Errorf("%d connections were not given back", n)
-		}
-	})
-}
-
-// The journal has what an operator was refused, also where the host gave all back.
-func TestUpdateTxKeepsTheJournal(t *testing.T) {
-	both(t, func(t *testing.T, d sqlstore.Dialect) {
-		ctx, l := context.Background(), newLedger(t, d)
-		w := l.confirming(t, bsc)
-		boom := errors.New("boom")
-		for i, c := range []struct {
-			name string
-			end  func(error) error
-			want int // lines of the journal
-		}{
-			{"the refusal is returned", func(err error) error { return fmt.Errorf("cancel: %w", err) }, 1},
-			{"it is kept with the rest", func(error) error { return nil }, 2},
-			{"another error takes all back", func(error) error { return boom }, 3},
-		} {
-			err := l.Store.UpdateTx(ctx, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit) error {
-				if _, err := tx.ExecContext(ctx, l.post, fmt.Sprint(i), "1"); err != nil {
-					return err
-				}
-				_, err := l.Withdrawals.Within(unit).Do(ctx, w.Request.ID, withdrawal.Cancelled{By: as(withdrawal.Operator), Reason: "too late"})
-				if !errors.Is(err, statemachine.ErrIllegal) {
-					t.Errorf("%s: %v", c.name, err)
-				}
-				return c.end(err)
-			})
-			lines, _, failed := store.NewJournal(l.Store).Page(ctx, "", 10)
-			lines = slices.DeleteFunc(lines, func(l statemachine.JournalLine) bool { return l.Outcome == statemachine.JournalDone })
-			if failed != nil || len(lines) != c.want || (err == nil) != (i == 1) {
-				t.Errorf("%s: %v, the journal has %d lines and not %d, %v", c.name, err, len(lines), c.want, failed)
-			}
-		}
-		if postings, _ := l.posted(t); postings != 1 {
-			t.Errorf("%d postings", postings)
 		}
 	})
 }

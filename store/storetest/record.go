@@ -172,6 +172,7 @@ func versioned[T store.Journaled, K, L comparable, A, E, C any](t *testing.T, op
 		{"a cursor is of one line and of no other", of.cursors},
 		{"followers miss nothing while others write", of.followWhileWriting},
 		{"what people say, done or refused, is in the journal, and nothing else is", of.journal},
+		{"what a person tried is in the journal once, however the transaction ends", of.toldOnce},
 		{"what is due is what the domain says, in its order, and so is what is due next", of.dueAsDefined},
 		{"lists and statistics have what the domain says, at every moment and in pages", of.listedAsDefined},
 		{"limits of 0, below it, or enormous are refused by every method", of.limited},

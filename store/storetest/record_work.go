@@ -157,7 +157,9 @@ func (s *subject[T, K, L, A, E, C]) checksItself(t *testing.T) {
 		t.Skip("another subject's self-check checks it too")
 	}
 	live(s.Store)
-	before := s.snapshot(t)
+	before, journal := s.snapshot(t), readJournal(s.Store)
+	journal.more(t)
 	noError(t, s.selfCheck(ctx))
+	journal.has(t, "a self-check")
 	same(t, "it left a trace", s.snapshot(t), before)
 }

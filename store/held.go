@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// errStale stands for ErrConflict inside of Update, which would run again for
+// that.
+var errStale = errors.New("stale")
+
+// held applies events to aggregates that the caller has, then calls more. They are
+// read, and of the caller's copies the versions alone count, but where all are known:
+// then they are read only if the first attempt is refused or meets a conflict, as with
+// an old fence, since a renewed lease is nothing that the caller knows of, or if it
+// leaves any of them at its version, since then no comparison has proved that this one
+// is current. If exact, what is read must be what the caller has, or have the events
+// already; otherwise events are judged by what is stored.
+func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K, A, E], exact bool, more func(T) error) (as []A, err error) {
+	for i := range commands {
+		commands[i].id = s.of.id(commands[i].held)
+	}
+	if err := s.distinct(commands); err != nil {
+		return nil, err
+	}
+	lines := s.lines(commands)
+	// What people say is tried once, so that it has one line in the journal.
+	known := len(lines) == 0 && !slices.ContainsFunc(commands, func(c command[K, A, E]) bool { return !s.handed.is(c.id, c.held) })
+	runs := 0
+	run := func(tx T) (err error) {
+		todo, fresh := commands, true
+		if runs++; runs == 1 && known {
+			as, fresh = make([]A, len(commands)), false
+			for i := range commands {
+				as[i] = *commands[i].held
+			}
+		} else if as, err = s.load(tx, commands); err != nil {
+			return keep(tx, time.Time{}, lines, err)
+		} else if exact {
+			if todo, err = s.current(tx, as, commands); err != nil {
+				_ = keep(tx, time.Time{}, lines, asConflict(err))
+				return err
+			}
+			if err := s.already(tx, commands, todo); err != nil {
+				return err
+			}
+		}
+		if err := s.apply(tx, as, todo, fresh); err != nil {
+			return err
+		}
+		for i := range as {
+			if !fresh && s.sameVersions(&as[i], commands[i].held) {
+				return errStale
+			}
+		}
+		if more == nil {
+			return nil
+		}
+		return more(tx)
+	}
+	err = s.update(ctx, run)
+	fenced := errors.Is(err, statemachine.ErrFenced)
+	first := err
+	refusal := new(statemachine.Refusal)
+	refused := errors.As(err, &refusal) || errors.Is(err, errStale) || errors.Is(err, statemachine.ErrConflict)
+	if len(commands) > 0 && known && runs == 1 && refused {
+		err = s.update(ctx, run)
+	}
+	switch {
+	case err == nil:
+		for i := range as {
+			s.handed.note(commands[i].id, &as[i])
+		}
+		return as, nil
+	case !errors.Is(err, errStale):
+	case fenced:
+		err = first
+	default:
+		err = asConflict(err)
+	}
+	return nil, err
+}
+
+// asConflict is errStale for callers.
+func asConflict(err error) error {
+	if errors.Is(err, errStale) {
+		err = fmt.Errorf("%w: %w", statemachine.ErrConflict, err)
+	}
+	return err
+}
+
+// current returns what is to be done of commands: all that are held at the
+// versions that are stored, and nothing of those whose events the stored
+// aggregate has already. Any other one is errStale.
+func (s *core[T, K, L, A, E, C]) current(tx T, as []A, commands []command[K, A, E]) ([]command[K, A, E], error) {
+	todo := commands
+	for i := range as {
+		if s.sameVersions(&as[i], commands[i].held) {
+			continue
+		}
+		done, err := s.repeated(tx, &as[i], commands[i].events)
+		if err != nil {
+			return nil, err
+		}
+		if !done {
+			return nil, fmt.Errorf("%s: %w", describe(s.of.states(commands[i].held)), errStale)
+		}
+		todo = slices.Clone(todo)
+		todo[i].events = nil
+	}
+	return todo, nil
+}
+
+// already keeps that what people say in commands and what is not to be done was done.
+func (s *core[T, K, L, A, E, C]) already(tx T, commands, todo []command[K, A, E]) error {
+	var dropped []command[K, A, E]
+	for i := range commands {
+		if todo[i].events == nil {
+			dropped = append(dropped, commands[i])
+		}
+	}
+	lines := s.lines(dropped)
+	for i := range lines {
+		lines[i].Outcome = statemachine.JournalSame
+	}
+	return keep(tx, time.Time{}, lines, nil)
+}
+
+// sameVersions compares the versioned records of two copies of an aggregate.
+func (s *core[T, K, L, A, E, C]) sameVersions(a, b *A) bool {
+	return slices.EqualFunc(s.of.states(a), s.of.states(b), func(a, b state[L]) bool { return a.id == b.id && a.version == b.version })
+}
+
+// describe names the versions of a held aggregate.
+func describe[L comparable](states []state[L]) string {
+	var b strings.Builder
+	for i, r := range states {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s %v was held at version %d", r.machine, r.id, r.version)
+	}
+	return b.String()
+}
+
+// repeated reports whether the aggregate has all these events already, by what is
+// read beside them.
+func (s *core[T, K, L, A, E, C]) repeated(tx T, a *A, events []E) (bool, error) {
+	b, err := s.batch(tx)
+	if err != nil {
+		return false, err
+	}
+	for _, ev := range events {
+		is := *a
+		if b.beside != nil {
+			if ev, err = b.beside.fill(&is, ev); err != nil {
+				return false, err
+			}
+		}
+		change, err := s.of.apply(is, ev, b.now)
+		if err != nil || !s.of.empty(&change) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
