@@ -170,4 +170,3 @@ func (s *core[T, K, L, A, E, C]) repeated(tx T, a *A, events []E) (bool, error) 
 	}
 	return true, nil
 }
-
