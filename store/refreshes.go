@@ -258,7 +258,7 @@ func (s *Refreshes) each(ctx context.Context, after string, limit int, find func
 // [Withdrawals.Revoke].
 func (s *Refreshes) Revoke(ctx context.Context, by refresh.By, of statemachine.Revocation) (n int, err error) {
 	if err := of.Check(by.Actor, by.Role == refresh.Worker); err != nil {
-		return 0, err
+		return 0, s.unheard(ctx, of.Holder, refresh.Revoked{By: by, Revocation: of}, err)
 	}
 	xpubs := func(tx RefreshUnit, after string, limit int) ([]string, error) {
 		return tx.Refreshes().HeldBy(of.Holder, after, limit)

@@ -101,7 +101,7 @@ func aggregateOfRelays(p *relaysync.Policy) *relayAggregate {
 // which a save does not.
 type leaseEnds struct {
 	*relayBatch
-	relays oneSwitch
+	relays asked
 }
 
 func (l *leaseEnds) fill(r *relaysync.Sync, ev relaysync.Event) (_ relaysync.Event, err error) {
@@ -261,7 +261,7 @@ func (s *Relays) Reconcile(ctx context.Context, by relaysync.By, after string, l
 // become due.
 func (s *Relays) Revoke(ctx context.Context, by relaysync.By, of statemachine.Revocation) (n int, err error) {
 	if err := of.Check(by.Actor, by.Role == relaysync.Reactor); err != nil {
-		return 0, err
+		return 0, s.unheard(ctx, of.Holder, relaysync.Revoked{By: by, Revocation: of}, err)
 	}
 	ids := func(tx RelayUnit, after string, limit int) ([]string, error) {
 		return tx.Relays().HeldBy(of.Holder, after, limit)

@@ -100,7 +100,8 @@ type SwapHouse interface {
 	// [statemachine.ErrNotFound] if there is none.
 	Close(swap.Discrepancy) error
 	// Discrepancies pages through all, oldest first, after a cursor from 0, and
-	// returns that of the last one; an empty page returns the cursor given.
+	// returns that of the last one; an empty page returns the cursor given. A cursor below
+	// 0 is [statemachine.ErrInvalid], and so is a limit that is not 1 to [MaxPage].
 	Discrepancies(after int64, limit int) (page []swap.Discrepancy, cursor int64, err error)
 	// Stats counts what the fields of [swap.Stats] say.
 	Stats(now time.Time, window time.Duration) (swap.Stats, error)

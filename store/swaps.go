@@ -78,7 +78,7 @@ type swapHouse[A any] struct {
 	b             *swapBatch[A]
 	policy        swap.Policy
 	scope         switches.Scope
-	direction     oneSwitch
+	switches      asked
 	stored, drawn swap.Control
 	read, locked  bool
 }
@@ -95,10 +95,11 @@ func (h *swapHouse[A]) control(lock bool) (swap.Control, error) {
 // given is the control row for an event that depends on the switch too.
 func (h *swapHouse[A]) given(lock bool) (swap.Control, error) {
 	c, err := h.control(lock)
-	if err == nil {
-		_, err = h.direction.level(h.b.tx, h.scope)
+	if err != nil {
+		return c, err
 	}
-	return c.With(h.direction.state, h.b.now), err
+	state, err := h.switches.state(h.b.tx, h.scope)
+	return c.With(state, h.b.now), err
 }
 
 func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {

@@ -12,7 +12,7 @@ import (
 // give gives back what a worker holds.
 func (s *swapItems[A]) give(ctx context.Context, by swap.By, of statemachine.Revocation) (n int, err error) {
 	if err := of.Check(by.Actor, by.Role == swap.Worker); err != nil {
-		return 0, err
+		return 0, s.unheard(ctx, of.Holder, swap.Revoked{By: by, Revocation: of}, err)
 	}
 	ids := func(tx SwapUnit, after string, limit int) ([]string, error) {
 		return s.records(tx).HeldBy(of.Holder, after, limit)

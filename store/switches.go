@@ -57,22 +57,30 @@ func switchAggregate() *aggregate[SwitchUnit, switches.Scope, switches.Scope, sw
 	}
 }
 
-// oneSwitch is what the switch says of one scope, asked once in a transaction.
-type oneSwitch struct {
-	state switches.State
-	asked bool
+// asked is what the switch says of scopes, each asked once in a transaction.
+type asked map[switches.Scope]switches.State
+
+func (a *asked) state(tx SwitchUnit, scope switches.Scope) (switches.State, error) {
+	if state, known := (*a)[scope]; known {
+		return state, nil
+	}
+	state, err := tx.Switches().Ask(scope)
+	if err == nil && *a == nil {
+		*a = asked{}
+	}
+	if err == nil {
+		(*a)[scope] = state
+	}
+	return state, err
 }
 
-// level is the level at which the scope is stopped, zero where something may begin.
-func (o *oneSwitch) level(tx SwitchUnit, scope switches.Scope) (level switches.Level, err error) {
-	if !o.asked {
-		o.state, err = tx.Switches().Ask(scope)
-		o.asked = err == nil
-	}
-	if o.state.Begins() {
+// level is the level at which a scope is stopped, zero where something may begin.
+func (a *asked) level(tx SwitchUnit, scope switches.Scope) (switches.Level, error) {
+	state, err := a.state(tx, scope)
+	if state.Begins() {
 		return 0, err
 	}
-	return o.state.Level, err
+	return state.Level, err
 }
 
 // everything reads the row of [switches.Everything], by which a scope may be recovering.

@@ -92,7 +92,7 @@ func aggregateOfTenants(p *dunning.Policy, relays *Relays) *tenantAggregate {
 type churns struct {
 	*tenantBatch
 	relays  *Relays
-	charges oneSwitch
+	charges asked
 }
 
 // fill asks the switch, and finds out whose the id of a new invoice is.
@@ -127,8 +127,11 @@ func (c *churns) follow(change *dunning.Change) error {
 	}
 	for after := ""; ; {
 		ids, err := c.tx.Relays().List(change.New.Tenant.ID, after, MaxPage)
-		if err != nil || len(ids) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(ids) == 0 {
+			return b.save() // all of them, once none was refused
 		}
 		after = ids[len(ids)-1]
 		all, err := c.tx.Relays().Get(ids...)
@@ -141,9 +144,6 @@ func (c *churns) follow(change *dunning.Change) error {
 					return err
 				}
 			}
-		}
-		if err := b.save(); err != nil {
-			return err
 		}
 	}
 }

@@ -290,6 +290,16 @@ func (s *core[T, K, L, A, E, C]) revoke(ctx context.Context, held func(tx T, aft
 	return n, errors.Join(refusals...)
 }
 
+// unheard keeps in the journal that an event about a holder was refused with err, which it
+// returns, before any record was read.
+func (s *core[T, K, L, A, E, C]) unheard(ctx context.Context, holder string, ev E, err error) error {
+	line, person := lineOf(s.of.domain, s.of.machines[0].name, holder, ev)
+	if !person {
+		return err
+	}
+	return s.update(ctx, func(tx T) error { return keep(tx, time.Time{}, []statemachine.JournalLine{line}, err) })
+}
+
 // heldBy is the page of a revocation from the ids of the records: those behind
 // the id of after, as get reads them; nil: all of each.
 func (s *core[T, K, L, A, E, C]) heldBy(ids func(tx T, after K, limit int) ([]K, error), get func(tx T, ids ...K) ([]A, error)) func(T, *A, int) ([]A, error) {

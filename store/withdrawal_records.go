@@ -150,8 +150,8 @@ type WithdrawalRecords interface {
 	// Incidents pages through the incidents, or those without an acknowledgement
 	// if open, oldest first, after a cursor
 	// from 0, and returns that of the last one; an empty page returns the cursor
-	// that was given. A limit is 1 to [MaxPage], else it is
-	// [statemachine.ErrInvalid]; so it is for Requests.
+	// that was given. A cursor below 0 is [statemachine.ErrInvalid], and so is a limit
+	// that is not 1 to [MaxPage], as for Requests.
 	Incidents(open bool, after int64, limit int) (page []withdrawal.Incident, cursor int64, err error)
 	// Acknowledge inserts once by the key of the incident, and is ignored
 	// afterwards; an unknown incident is [statemachine.ErrNotFound].

@@ -49,7 +49,7 @@ type candidates struct {
 	policy  *withdrawal.Policy
 	wallets map[uuid.UUID][]withdrawal.HotWallet // by chain
 	payers  map[uuid.UUID]withdrawal.HotWallet   // by id, as they were when the batch began
-	chains  chainSwitches
+	chains  asked
 	after   map[uuid.UUID]withdrawal.HotWallet // by id, as its changes leave those that were loaded with it
 }
 
@@ -58,11 +58,15 @@ type candidates struct {
 // been switched off, and whose the transaction of an event is.
 func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Event, error) {
 	w.Owner = uuid.NullUUID{}
-	state, err := b.chains.of(b.tx, w, ev)
-	if err != nil {
-		return ev, err
+	w.Level, w.Recovering = 0, false
+	if onSwitch(ev) {
+		state, err := b.chains.state(b.tx, switches.Chain(w.Request.Chain))
+		if err != nil {
+			return ev, err
+		}
+		w.Level, w.Recovering = state.Level, state.Recovering
 	}
-	w.Level, w.Recovering = state.Level, state.Recovering
+	var err error
 	if hash, byOutput, output, ok := w.Names(ev); ok {
 		w.Owner, err = b.tx.Withdrawals().PaidRequest(w.Request.ID, w.Request.Chain, hash, byOutput, output)
 	}
@@ -98,30 +102,13 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 	return ev, err
 }
 
-// chainSwitches are what the switch says of chains, each asked once in a transaction.
-type chainSwitches struct{ known map[uuid.UUID]switches.State }
-
-// of asks the switch for an event that depends on it, see [withdrawal.Policy.Apply].
-func (c *chainSwitches) of(tx WithdrawalUnit, w *withdrawal.Withdrawal, ev withdrawal.Event) (switches.State, error) {
+// onSwitch reports whether an event depends on the switch, see [withdrawal.Policy.Apply].
+func onSwitch(ev withdrawal.Event) bool {
 	switch ev.(type) {
 	case withdrawal.Prepared, withdrawal.Dispatched, withdrawal.Rebumped, withdrawal.AttemptFailed, withdrawal.Elapsed, withdrawal.Revoked, withdrawal.Refunded:
-		return c.ask(tx, w.Request.Chain)
+		return true
 	}
-	return switches.State{}, nil
-}
-
-func (c *chainSwitches) ask(tx WithdrawalUnit, chain uuid.UUID) (switches.State, error) {
-	if state, known := c.known[chain]; known {
-		return state, nil
-	}
-	state, err := tx.Switches().Ask(switches.Chain(chain))
-	if err == nil && c.known == nil {
-		c.known = map[uuid.UUID]switches.State{}
-	}
-	if err == nil {
-		c.known[chain] = state
-	}
-	return state, err
+	return false
 }
 
 // payer reads the wallet of a job anew, once in a batch.

@@ -55,7 +55,7 @@ func payoutAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.UUID,
 // payees reads whom the events of a batch concern.
 type payees struct {
 	*payoutBatch
-	chains chainSwitches
+	chains asked
 }
 
 // fill loads the requests that a new batch pays, asks the switch of its chain, and looks
@@ -64,7 +64,7 @@ func (b *payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawa
 	var err error
 	p.Level = 0
 	ask := func(chain uuid.UUID) error {
-		state, err := b.chains.ask(b.tx, chain)
+		state, err := b.chains.state(b.tx, switches.Chain(chain))
 		p.Level = state.Level
 		return err
 	}

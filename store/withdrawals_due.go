@@ -36,9 +36,11 @@ func (s *Withdrawals) PutHotWallet(ctx context.Context, wallets ...withdrawal.Ho
 
 // PutFiller records a transaction of a hot wallet that pays no request, so that
 // no job takes its nonce; see [withdrawal.Filler] of one that does pay some. The same
-// again changes nothing. CreatedAt is the store's time if it is zero.
+// again changes nothing. CreatedAt is the store's time if it is zero. Its actor speaks as
+// an operator, so that the call is in the journal, refused ones too.
 func (s *Withdrawals) PutFiller(ctx context.Context, f withdrawal.Filler) error {
-	return s.update(ctx, func(tx WithdrawalUnit) error {
+	by := withdrawal.By{Actor: f.Actor, Role: withdrawal.Operator}
+	return call(ctx, s.update, by, DomainWithdrawals, "hot wallet", f.Wallet.String(), "PutFiller", func(tx WithdrawalUnit) error {
 		f := f
 		if f.CreatedAt.IsZero() {
 			now, err := tx.Now()
@@ -168,7 +170,7 @@ func (s *Withdrawals) Revoke(ctx context.Context, by withdrawal.By, of statemach
 
 func (s *Withdrawals) revokeOf(ctx context.Context, chain uuid.UUID, by withdrawal.By, of statemachine.Revocation) (int, error) {
 	if err := of.Check(by.Actor, by.Role == withdrawal.WithdrawalWorker); err != nil {
-		return 0, err
+		return 0, s.unheard(ctx, of.Holder, withdrawal.Revoked{By: by, Revocation: of}, err)
 	}
 	held := func(tx WithdrawalUnit, after *withdrawal.Withdrawal, limit int) ([]withdrawal.Withdrawal, error) {
 		q := ListWithdrawals{Filter: withdrawal.Filter{Chain: chain, Holder: of.Holder}, Limit: limit}

@@ -16,7 +16,8 @@ import (
 // ReverseDeposit is an operator's word that a shaken deposit will not come back, where
 // the ledger cannot prove it, see [utxo.Deposit.Reverse]: fn posts the fact in the commit
 // that moves the deposit. The same word again posts nothing and returns the fact with the
-// same key. Actor and reason are in the row of the deposit, and not in the journal.
+// same key. Actor and reason are in the row of the deposit, and the attempt is in the
+// journal, refused ones too, see [store.Journal].
 // An unknown output is [statemachine.ErrNotFound], one that is not shaken
 // [statemachine.ErrIllegal].
 func ReverseDeposit(ctx context.Context, db *sqlstore.Store, op wire.OutPoint, actor, reason string,
@@ -25,40 +26,55 @@ func ReverseDeposit(ctx context.Context, db *sqlstore.Store, op wire.OutPoint, a
 	if db == nil || fn == nil {
 		return fact, fmt.Errorf("%w: the store or the function is nil", statemachine.ErrInvalid)
 	}
-	err = db.UpdateTx(ctx, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit) error {
-		of, err := sqlstore.DepositsOf(unit)
-		if err != nil {
-			return err
+	line := statemachine.JournalLine{Actor: actor, Role: "operator", Domain: string(store.DomainWallets),
+		Machine: utxo.DepositMachine.Name(), ID: op.String(), Event: "ReverseDeposit"}
+	err = db.UpdateTx(ctx, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit) (err error) {
+		tried := line
+		if fact, tried.Outcome, err = reverse(ctx, tx, unit, op, actor, reason, fn); err != nil {
+			tried.Outcome = ""
 		}
-		now, err := unit.Now()
-		if err != nil {
-			return err
+		if tried, person := tried.Tried(err); person {
+			if failed := unit.Journal().Append(tried); err == nil {
+				err = failed
+			}
 		}
-		stored, err := of.Named(op)
-		if err != nil {
-			return err
-		}
-		if len(stored) == 0 {
-			return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: utxo.DepositMachine.Name(), ID: op.String()}
-		}
-		sights, err := of.Sights(stored...)
-		if err != nil {
-			return err
-		}
-		next, said, err := stored[0].Reverse(sights[0], actor, reason, now)
-		if err != nil {
-			return err
-		}
-		fact = *said
-		if next.State == stored[0].State {
-			return nil
-		}
-		if _, err := call(func() (any, error) { return nil, fn(ctx, tx, unit, []Fact{fact}) }); err != nil {
-			return err
-		}
-		return move(of, stored, []utxo.Deposit{next})
+		return err
 	})
 	return fact, err
+}
+
+// reverse returns the fact, and [statemachine.JournalSame] where it was posted before.
+func reverse(ctx context.Context, tx sqlstore.Tx, unit store.Unit, op wire.OutPoint, actor, reason string, fn DepositFunc) (fact Fact, outcome string, err error) {
+	of, err := sqlstore.DepositsOf(unit)
+	if err != nil {
+		return fact, "", err
+	}
+	now, err := unit.Now()
+	if err != nil {
+		return fact, "", err
+	}
+	stored, err := of.Named(op)
+	if err != nil {
+		return fact, "", err
+	}
+	if len(stored) == 0 {
+		return fact, "", &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: utxo.DepositMachine.Name(), ID: op.String()}
+	}
+	sights, err := of.Sights(stored...)
+	if err != nil {
+		return fact, "", err
+	}
+	next, said, err := stored[0].Reverse(sights[0], actor, reason, now)
+	if err != nil {
+		return fact, "", err
+	}
+	if next.State == stored[0].State {
+		return *said, statemachine.JournalSame, nil
+	}
+	if _, err := call(func() (any, error) { return nil, fn(ctx, tx, unit, []Fact{*said}) }); err != nil {
+		return *said, "", err
+	}
+	return *said, "", move(of, stored, []utxo.Deposit{next})
 }
 
 // ShakenDeposits returns up to limit deposits that are credited and not deep now, after

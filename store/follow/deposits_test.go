@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -195,6 +196,18 @@ func TestDoubleSpendBehindAnUnknownParent(t *testing.T) {
 		}
 		if _, err := ReverseDeposit(ctx, x.store, op, "olga", "why", nil); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("no function: %v", err)
+		}
+		lines, _, err := store.NewJournal(x.store).Page(ctx, "", 100)
+		var outcomes []string
+		for _, l := range lines {
+			outcomes = append(outcomes, l.Actor+" "+l.Role+" "+l.Event+" "+l.Outcome)
+		}
+		var want []string
+		for _, outcome := range []string{"illegal", "done", "already so", "not-found", "invalid"} {
+			want = append(want, "olga operator ReverseDeposit "+outcome)
+		}
+		if err != nil || !slices.Equal(outcomes, want) {
+			t.Errorf("the journal has %q and not %q, %v", outcomes, want, err)
 		}
 		// She was wrong: what is deep is credited, in another round.
 		x.drop(3*depth + 1)

@@ -345,7 +345,7 @@ func (h swapHouse) Close(d swap.Discrepancy) error {
 }
 
 func (h swapHouse) Discrepancies(after int64, limit int) ([]swap.Discrepancy, int64, error) {
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.CheckPage(after, limit); err != nil {
 		return nil, after, err
 	}
 	page, next := pageOf(h.discrepancies, after, limit)

@@ -50,11 +50,11 @@ func (w withdrawals) ByHash(hash string) (requests []uuid.UUID, err error) {
 
 // Incidents implements [store.WithdrawalRecords].
 func (w withdrawals) Incidents(open bool, after int64, limit int) (page []withdrawal.Incident, cursor int64, err error) {
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.CheckPage(after, limit); err != nil {
 		return nil, after, err
 	}
 	cursor = after
-	for at := max(after, 0); at < int64(len(w.incidents)) && len(page) < limit; at++ {
+	for at := after; at < int64(len(w.incidents)) && len(page) < limit; at++ {
 		if i := w.incidents[at]; !open || !w.acked[incidentOf(&i)] {
 			page, cursor = append(page, i), at+1
 		}

@@ -164,7 +164,7 @@ func (j *numberedRows[R]) pageOf(t *tx, after int64, limit int) ([]R, int64, err
 // first column.
 func numbered[R any](x *tx, t *table[R], st *statement, after int64, limit int) (page []R, cursor int64, err error) {
 	cursor = after
-	if err := store.CheckLimit(limit); err != nil {
+	if err := store.CheckPage(after, limit); err != nil {
 		return nil, cursor, err
 	}
 	var r R

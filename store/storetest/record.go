@@ -89,6 +89,8 @@ type subject[T store.Journaled, K, L comparable, A, E, C any] struct {
 	// limits are the methods that take a limit beside those of the feed, of lists, of
 	// due work and of a source.
 	limits map[string]func(n int) error
+	// numbered are the lists whose cursor is a number; nil if there are none.
+	numbered map[string]func(after int64) error
 	// source is the work of a worker of a name, owed makes what is due for it at once;
 	// nil where no worker claims.
 	source func(name string) source

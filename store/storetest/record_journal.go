@@ -106,6 +106,7 @@ func (s *subject[T, K, L, A, E, C]) journal(t *testing.T) {
 		p.refused(t, s.id(&a), ev)
 	}
 	p.together(t)
+	s.journalCursors(t)
 	for _, ev := range s.speech.events {
 		if p.role(ev).IsValid() && !p.heard[statemachine.EventName(ev)] {
 			t.Errorf("no person was heard with %s: its subject needs a life in which one is", statemachine.EventName(ev))
@@ -248,5 +249,16 @@ func (p *people[T, K, L, A, E, C]) together(t *testing.T) {
 	p.journal.has(t, "a command of several events", lines...)
 	if _, err := p.service.Get(ctx, id); err == nil {
 		t.Error("what was refused is stored")
+	}
+}
+
+// journalCursors: a cursor of the journal is one that the store has made.
+func (s *subject[T, K, L, A, E, C]) journalCursors(t *testing.T) {
+	j := store.NewJournal(s.Store)
+	_, next, err := j.Page(ctx, "", 1)
+	noError(t, err)
+	for _, cursor := range []store.Cursor{"no cursor of ours", "x", "0", "01", "-1", "999999", next + "0"} {
+		_, _, err := j.Page(ctx, cursor, 1)
+		refusedWith(t, err, statemachine.ErrInvalid, "the cursor "+string(cursor)+" of the journal")
 	}
 }

@@ -129,7 +129,10 @@ func inPages[V any](t testing.TB, what string, want []V, page func(after *V, lim
 func (s *subject[T, K, L, A, E, C]) limited(t *testing.T) {
 	s.make(t, &s.stages[len(s.stages)-1])
 	var none K
-	methods := map[string]func(int) error{"Follow": func(n int) error { _, _, err := s.service.Follow(ctx, "", n); return err }}
+	methods := map[string]func(int) error{
+		"Follow":  func(n int) error { _, _, err := s.service.Follow(ctx, "", n); return err },
+		"Journal": func(n int) error { _, _, err := store.NewJournal(s.Store).Page(ctx, "", n); return err },
+	}
 	maps.Copy(methods, s.limits)
 	for _, k := range s.due {
 		methods["due: "+k.name] = func(n int) error {
@@ -159,6 +162,14 @@ func (s *subject[T, K, L, A, E, C]) limited(t *testing.T) {
 		}
 		for _, n := range []int{1, store.MaxPage} {
 			noError(t, method(n), name, " with a limit of ", n, ": ")
+		}
+	}
+	for name, method := range s.numbered {
+		for _, after := range []int64{-1, math.MinInt64} {
+			refusedWith(t, method(after), statemachine.ErrInvalid, fmt.Sprint(name, " behind ", after))
+		}
+		for _, after := range []int64{0, 1, math.MaxInt64} {
+			noError(t, method(after), name, " behind ", after, ": ")
 		}
 	}
 }

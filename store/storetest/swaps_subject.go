@@ -129,6 +129,11 @@ func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapS
 				return db.View(ctx, func(tx store.SwapUnit) error { _, _, err := tx.SwapHouse().Discrepancies(0, n); return err })
 			},
 		},
+		numbered: map[string]func(int64) error{
+			"Discrepancies": func(after int64) error {
+				return db.View(ctx, func(tx store.SwapUnit) error { _, _, err := tx.SwapHouse().Discrepancies(after, 1); return err })
+			},
+		},
 		source:    work,
 		selfCheck: func(ctx context.Context) error { return store.SelfCheckSwaps(ctx, db) },
 	}

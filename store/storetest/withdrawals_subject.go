@@ -103,7 +103,11 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 			alerts: waiting,
 			again:  w.again,
 		},
-		limits:    w.limits(),
+		limits: w.limits(),
+		numbered: map[string]func(int64) error{
+			"Incidents":     func(after int64) error { _, _, err := w.service.Incidents(ctx, after, 1); return err },
+			"OpenIncidents": func(after int64) error { _, _, err := w.service.OpenIncidents(ctx, after, 1); return err },
+		},
 		source:    func(name string) source { return sourceOf(w.service.Payments(utxos, name)) },
 		owed:      func(t testing.TB) withdrawal.Withdrawal { return w.pending(t, utxos, start) },
 		selfCheck: func(ctx context.Context) error { return store.SelfCheckWithdrawals(ctx, in) },
