@@ -21,8 +21,11 @@ func (r *Request) endedUnpaid() bool {
 // its signer did something that nobody can tell.
 func (r *Request) maybePaidBeside() bool { return r.Mined != "" || r.Disproved != "" || r.Taken != "" }
 
-// toRefund reports whether the request has ended unpaid and is not refunded.
-func (r *Request) toRefund() bool { return r.endedUnpaid() && r.RefundReference == "" }
+// toRefund reports whether the request has ended unpaid, is not refunded, and was not
+// paid beside its end, which an operator's Acknowledged has settled.
+func (r *Request) toRefund() bool {
+	return r.endedUnpaid() && r.RefundReference == "" && !(r.Mined != "" && r.Acknowledged)
+}
 
 // awaitsRefund reports whether the system may refund the request, now or at some time.
 func (r *Request) awaitsRefund() bool {

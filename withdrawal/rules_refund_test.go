@@ -303,9 +303,12 @@ func TestRefundsInListsAndAlerts(t *testing.T) {
 	paid := run(t, s["refunded"], receipt(t0, "x", 3))
 	settled := run(t, paid, withdrawal.Acknowledged{By: by(withdrawal.Operator, t0), Reason: "r"})
 	s["paid"], s["settled"] = paid, settled
+	// Paid beside its end: to be refunded, or captured, until an operator has settled it.
+	s["cancelled and paid"] = run(t, s["cancelled"], paidBy(t0, withdrawal.Operator, "y"))
+	s["cancelled and captured"] = run(t, s["cancelled and paid"], withdrawal.Acknowledged{By: by(withdrawal.Operator, t0), Reason: "r"})
 	var all []withdrawal.Counted
 	for name, w := range s {
-		toRefund := map[string]bool{"rejected": true, "cancelled": true, "reverted": true, "failed": true}[name]
+		toRefund := map[string]bool{"rejected": true, "cancelled": true, "reverted": true, "failed": true, "cancelled and paid": true}[name]
 		if (withdrawal.Filter{Kind: withdrawal.ListToRefund}).Has(&w, t0) != toRefund {
 			t.Errorf("%s: to refund", name)
 		}

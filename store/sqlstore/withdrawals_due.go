@@ -32,9 +32,11 @@ const (
 
 	// A request that no operator has stopped, and that nobody says was paid.
 	goesOn = "NOT q.held AND q.mined IS NULL AND q.strays_sent = 0"
-	// A request that the host has given nothing back of, and the system may.
-	toRefund     = "x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL"
-	awaitsRefund = toRefund + " AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0"
+	// A request that the host has given nothing back of, that nobody has settled as paid
+	// beside its end, and that the system may refund.
+	unrefunded   = "x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL"
+	toRefund     = unrefunded + " AND NOT (x.acknowledged AND x.mined IS NOT NULL)"
+	awaitsRefund = unrefunded + " AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0"
 	offerAt      = "coalesce(x.offer_at, '1970-01-01 00:00:00.000000')"
 )
 
