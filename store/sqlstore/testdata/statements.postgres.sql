@@ -2733,12 +2733,12 @@ SELECT q.id
 -- listStatements[{to refund false}]
 SELECT q.id
 	FROM @withdrawal_requests q
-	WHERE q.status IN ('failed', 'cancelled', 'rejected') AND q.refund_reference IS NULL AND (q.user_id = $4 OR $4 IS NULL) AND (q.chain_id = $5 OR $5 IS NULL) AND (q.created_at, q.id) > ($1, $2)
+	WHERE q.status IN ('failed', 'cancelled', 'rejected') AND q.refund_reference IS NULL AND NOT (q.acknowledged AND q.mined IS NOT NULL) AND (q.user_id = $4 OR $4 IS NULL) AND (q.chain_id = $5 OR $5 IS NULL) AND (q.created_at, q.id) > ($1, $2)
 	ORDER BY q.created_at, q.id LIMIT $3;
 -- listStatements[{to refund true}]
 SELECT q.id
 	FROM @withdrawal_requests q
-	WHERE q.status IN ('failed', 'cancelled', 'rejected') AND q.refund_reference IS NULL AND (q.user_id = $4 OR $4 IS NULL) AND (q.chain_id = $5 OR $5 IS NULL) AND (q.created_at, q.id) < ($1, $2)
+	WHERE q.status IN ('failed', 'cancelled', 'rejected') AND q.refund_reference IS NULL AND NOT (q.acknowledged AND q.mined IS NOT NULL) AND (q.user_id = $4 OR $4 IS NULL) AND (q.chain_id = $5 OR $5 IS NULL) AND (q.created_at, q.id) < ($1, $2)
 	ORDER BY q.created_at DESC, q.id DESC LIMIT $3;
 -- listStatements[{user false}]
 SELECT q.id
@@ -2969,11 +2969,11 @@ SELECT min(q.queued_at)
 -- oldestToRefund[false]
 SELECT min(x.updated_at)
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL;
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL);
 -- oldestToRefund[true]
 SELECT min(x.updated_at)
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.chain_id = $1;
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL) AND x.chain_id = $1;
 -- openIncidents
 SELECT i.id, i.withdrawal_request_id, i.job_id, i.tx_hash, i.claim, i.block_hash, i.height, i.status, i.actor, i.at
 	FROM @withdrawal_incidents i
