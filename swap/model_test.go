@@ -157,7 +157,7 @@ func TestModelOfDeposits(t *testing.T) {
 	if os.Getenv("SETTLE_SOAK") != "" {
 		m = depositModel(t, 2)
 		m.limit, m.orders, m.crew = 3, 1, 1
-		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 232602)
+		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 250097)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestModelOfCredits(t *testing.T) {
 	if os.Getenv("SETTLE_SOAK") != "" {
 		m = creditModel(t, 2)
 		m.limit, m.orders, m.crew = 3, 1, 1
-		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 230888)
+		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 248410)
 	}
 }
 
@@ -197,13 +197,13 @@ func TestModelOfTwoWorkers(t *testing.T) {
 	}
 	d := depositModel(t, 1)
 	d.lies = 1
-	d.prove(t, "one lie", d.lying(), 23297)
+	d.prove(t, "one lie", d.lying(), 29152)
 	d = depositModel(t, 2)
 	d.limit = 3
-	d.prove(t, "deposits", d.honest(), 79713)
+	d.prove(t, "deposits", d.honest(), 85140)
 	c := creditModel(t, 2)
 	c.limit = 3
-	c.prove(t, "credits", c.honest(), 122979)
+	c.prove(t, "credits", c.honest(), 131405)
 }
 
 func (m modelRun[A]) prove(t *testing.T, name string, properties []explore.Property[swaptest.World[A]], states int) {
