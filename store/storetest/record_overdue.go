@@ -90,12 +90,12 @@ func overdueInTime[T store.Journaled, K, L comparable, A, E, C any](t *testing.T
 				if got := alerts(0); len(got) > 0 {
 					t.Errorf("at once there is an alert: %v", got)
 				}
-				until := o.until(&a)
-				for n := range 20 {
+				until, times := o.until(&a), usual(4, 20)
+				for n := range times {
 					if silent {
 						break
 					}
-					now := start.Add(until * time.Duration(n+1) / 21)
+					now := start.Add(until * time.Duration(n+1) / time.Duration(times+1))
 					dated(s.Store, now)
 					a = s.get(t, s.id(&a))
 					switch {
