@@ -82,7 +82,7 @@ var wholeWithdrawals = regexp.MustCompile(`Seq Scan on (withdrawal_(requests|que
 
 // onceOver are the statements that, planned for empty tables, read a table once
 // and not once for each row.
-var onceOver = regexp.MustCompile(`^(attemptsStarted|list by "held"|list by "paid and refunded"|paid and refunded|due sequential claim)`)
+var onceOver = regexp.MustCompile(`^(attemptsStarted|list by "held"|list by "paid and refunded"|paid and refunded|due (later )?sequential claim)`)
 
 var withdrawalPlans = plans{paying, wholeWithdrawals, onceOver, fillWithdrawals}
 
