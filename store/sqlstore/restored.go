@@ -20,7 +20,8 @@ type Restore struct {
 	Actor  string // who says it
 	Reason string // such as "fail-over 02:14, asynchronous": 1 to 500 bytes
 	// Lost is when the old database was lost, by the person's clock. It names the restore:
-	// said again with the same moment in the same place, Restored changes nothing.
+	// said again with the same moment in the same place, Restored changes nothing. Where it
+	// was Lossless, and is said again without, it counts: something was lost after all.
 	Lost time.Time
 	// Lossless: not one commit was lost, as with a synchronous standby, pg_upgrade, or a
 	// move with everything stopped. Then nothing is stopped. That all looks complete is no
@@ -105,10 +106,10 @@ var (
 	// nextPlace raises the base so far that the next horizon is above all that are
 	// stored, whatever is running, where they are higher than what this server counts.
 	nextPlace = map[Dialect]*statement{
-		SQLite: {text: toPlaces + "0, '', 0, 0, $2, $3, $4, $5" + lastPlace + " WHERE NOT coalesce(p.lost_at = $2, false)"},
+		SQLite: {text: toPlaces + "0, '', 0, 0, $2, $3, $4, $5" + lastPlace + " WHERE NOT " + saidBefore},
 		Postgres: {text: toPlaces + "CASE WHEN " + restored + " THEN (SELECT max(l.horizon) FROM @transitions l) + 1 - pg_snapshot_xmin(pg_current_snapshot())::text::bigint " +
 			"ELSE p.base END, s.system, s.timeline, s.relation, $2, $3, $4, $5" + lastPlace + ", @settle_server() s " +
-			"WHERE @settle_moved(false) OR " + restored + " OR NOT coalesce(p.lost_at = $2, false)"},
+			"WHERE @settle_moved(false) OR " + restored + " OR NOT " + saidBefore},
 	}
 	readGeneration = statement{text: "SELECT " + generation}
 	raiseFences    = map[Dialect]*statement{
@@ -119,6 +120,9 @@ var (
 
 const toPlaces = "INSERT INTO @settle_places (n, generation, lines, base, system, timeline, relation, lost_at, at, actor, reason) " +
 	"SELECT p.n + 1, p.generation + $1, CASE WHEN $1 = 0 THEN p.lines ELSE coalesce((SELECT max(l.n) FROM @transitions l), 0) END, "
+
+// saidBefore: the last row is of the same moment, and a loss was said of it, or none is said now.
+const saidBefore = "(coalesce(p.lost_at = $2, false) AND ($1 = 0 OR p.generation > (SELECT max(q.generation) FROM @settle_places q WHERE q.n < p.n)))"
 
 // notePlace writes where the database is, and reads the generation since. done: it was
 // written before.

@@ -163,6 +163,18 @@ func TestRestoredWhereNothingWasLost(t *testing.T) {
 		}
 		b.pending(t, bsc)
 		more, _ := b.rest(t, end)
+		defer func() { // something was lost after all
+			for range 2 {
+				b.restored(t, burned(1))
+			}
+			if rows, generation := b.place(t); rows != 3 || generation != 1 {
+				t.Errorf("the same moment, with a loss: %d rows, generation %d", rows, generation)
+			}
+			b.restored(t, move)
+			if rows, generation := b.place(t); rows != 3 || generation != 1 {
+				t.Errorf("what was lost is taken back: %d rows, generation %d", rows, generation)
+			}
+		}()
 		whole, _ := b.rest(t, "")
 		if len(more) != 4 || len(whole) != len(all)+4 {
 			t.Errorf("%d lines after it, %d before it, %d in all", len(more), len(all), len(whole))

@@ -2925,7 +2925,9 @@ INSERT INTO @settle_places (n, generation, lines, base, system, timeline, relati
 	FROM @transitions l
 	ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > (SELECT b.base
 	FROM @settle_places b
-	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false) OR NOT coalesce(p.lost_at = $2, false);
+	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false) OR NOT (coalesce(p.lost_at = $2, false) AND ($1 = 0 OR p.generation > (SELECT max(q.generation)
+	FROM @settle_places q
+	WHERE q.n < p.n)));
 -- noncesFrom
 SELECT n.nonce, j.withdrawal_request_id
 	FROM @withdrawal_nonces n

@@ -2696,7 +2696,9 @@ INSERT INTO @settle_places (n, generation, lines, base, system, timeline, relati
 	FROM (SELECT *
 	FROM @settle_places
 	ORDER BY n DESC LIMIT 1) p
-	WHERE NOT coalesce(p.lost_at = ?2, false);
+	WHERE NOT (coalesce(p.lost_at = ?2, false) AND (?1 = 0 OR p.generation > (SELECT max(q.generation)
+	FROM @settle_places q
+	WHERE q.n < p.n)));
 -- noncesFrom
 SELECT n.nonce, j.withdrawal_request_id
 	FROM @withdrawal_nonces n
