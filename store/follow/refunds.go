@@ -53,14 +53,13 @@ func RefundDue(ctx context.Context, db *sqlstore.Store, withdrawals *store.Withd
 	return refunded, wait, errors.Join(failed...)
 }
 
-var errNoLongerDue = errors.New("the request has changed while its refund was posted")
-
 // refund makes one refund; nil without an error where it is no longer due.
 func refund(ctx context.Context, db *sqlstore.Store, withdrawals *store.Withdrawals, due *withdrawal.Withdrawal,
 	fn func(context.Context, sqlstore.Tx, store.Unit, withdrawal.Withdrawal) (withdrawal.Refunded, error),
 ) (done *withdrawal.Withdrawal, err error) {
+	version := int64(0) // of the request whose event was refused
 	err = db.UpdateTx(ctx, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit) error {
-		done = nil
+		done, version = nil, 0
 		service := withdrawals.Within(unit)
 		now, err := unit.Now()
 		if err != nil {
@@ -79,18 +78,16 @@ func refund(ctx context.Context, db *sqlstore.Store, withdrawals *store.Withdraw
 			return err
 		}
 		after, err := service.Do(ctx, w.Request.ID, ev)
-		if err != nil { // somebody may have been faster than fn
-			if is, failed := service.Get(ctx, w.Request.ID); failed == nil && is.Request.Version != w.Request.Version {
-				return errNoLongerDue
-			}
+		if done = &after; err != nil {
+			version = w.Request.Version
 		}
-		done = &after
 		return err
 	})
-	switch {
-	case errors.Is(err, errNoLongerDue):
-		return nil, nil
-	case err != nil:
+	if err != nil {
+		// What fn and the event did is undone, so another version is somebody else's doing.
+		if is, failed := withdrawals.Get(ctx, due.Request.ID); failed == nil && version != 0 && is.Request.Version != version {
+			return nil, nil
+		}
 		return nil, err
 	}
 	return done, nil

@@ -112,3 +112,23 @@ func TestRefundDueLosesToAPerson(t *testing.T) {
 		t.Errorf("it is refunded by %q, %v", w.Request.RefundReference, err)
 	}
 }
+
+// An event that is refused for what fn itself did to the request is no lost race: it is
+// named, and put off.
+func TestRefundDueNamesWhatItsFunctionDid(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		ctx := t.Context()
+		id := h.cancelled()
+		post := func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, w withdrawal.Withdrawal) (withdrawal.Refunded, error) {
+			by := withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
+			_, err := h.orders.Within(unit).Do(ctx, id, withdrawal.Refunded{By: by, Reference: "by hand", Reason: "the customer waits"})
+			return withdrawal.Refunded{By: withdrawal.By{Actor: "books", Role: withdrawal.System}, Reference: "r"}, err
+		}
+		if refunded, _, err := RefundDue(ctx, h.store, h.orders, 10, post); err == nil || len(refunded) != 0 {
+			t.Errorf("%d refunds, %v", len(refunded), err)
+		}
+		if w, err := h.orders.Get(ctx, id); err != nil || w.Request.RefundReference != "" {
+			t.Errorf("it is refunded by %q, %v", w.Request.RefundReference, err)
+		}
+	})
+}
