@@ -100,11 +100,6 @@ func (s *Credits) Work(name string) CreditSource {
 type CreditSource interface {
 	worker.Source[swap.Credit, HeldCredit]
 	worker.Revoking
-	// Release gives a credit back.
-	Release(swap.Credit) HeldCredit
-	// Panicked reports a handler that panicked: the credit is due again when its
-	// lease has ended.
-	Panicked(swap.Credit, any) HeldCredit
 }
 
 type creditWork struct{ swapWork[swap.Credit] }

@@ -113,16 +113,11 @@ func (s *Deposits) Work(name string) DepositSource {
 	return depositWork{swapWork[swap.Deposit]{&s.swapItems, s.runs.holds(name, "")}}
 }
 
-// DepositSource is work on deposits for [worker.Run]. Its methods are what
-// Options.Release and Options.Panicked need.
+// DepositSource is work on deposits for [worker.Run]. A deposit whose handler panicked is
+// due again when its lease has ended.
 type DepositSource interface {
 	worker.Source[swap.Deposit, HeldDeposit]
 	worker.Revoking
-	// Release gives a deposit back.
-	Release(swap.Deposit) HeldDeposit
-	// Panicked reports a handler that panicked: the deposit is due again when its
-	// lease has ended.
-	Panicked(swap.Deposit, any) HeldDeposit
 }
 
 type depositWork struct{ swapWork[swap.Deposit] }

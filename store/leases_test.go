@@ -6,12 +6,11 @@ import (
 
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
-	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/swap/swaptest"
 )
 
 // What takes a lease says how short it is, so that a worker whose calls outlast it
-// does not begin: see [worker.Leasing].
+// does not begin: see [worker.Source].
 func TestSourcesSayHowLongTheyLease(t *testing.T) {
 	b := newBank(t)
 	p := b.Policy()
@@ -20,7 +19,7 @@ func TestSourcesSayHowLongTheyLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, of := range map[string]struct {
-		source any
+		source interface{ ShortestLease() time.Duration }
 		want   time.Duration
 	}{
 		"payments":             {b.Payments(chain, "w"), p.Lease},
@@ -30,8 +29,8 @@ func TestSourcesSayHowLongTheyLease(t *testing.T) {
 		"deposits":             {swaps.Deposits.Work("w"), swaptest.Policy().Lease},
 		"credits":              {swaps.Credits.Work("w"), swaptest.Policy().Lease},
 	} {
-		if s, ok := of.source.(worker.Leasing); !ok || s.ShortestLease() != of.want {
-			t.Errorf("%s: %v, expected %v", name, of.source, of.want)
+		if got := of.source.ShortestLease(); got != of.want {
+			t.Errorf("%s: %v, expected %v", name, got, of.want)
 		}
 	}
 }

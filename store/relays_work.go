@@ -58,7 +58,7 @@ func (w *RelaySyncs) By() relaysync.By {
 	return relaysync.By{Actor: w.name, Role: relaysync.Reactor}
 }
 
-// ShortestLease implements [worker.Leasing].
+// ShortestLease implements [worker.Source].
 func (w *RelaySyncs) ShortestLease() time.Duration { return w.policy.Lease }
 
 // Turn implements [worker.Source].

@@ -128,7 +128,7 @@ func TestTwoWorkersPayEachDepositOnce(t *testing.T) {
 		run := func(ctx context.Context, name string) {
 			source := all.Deposits.Work(name)
 			group.Go(func() {
-				err := worker.Run(ctx, source, handle(name, source), worker.Options[swap.Deposit, store.HeldDeposit]{Concurrency: 4, Release: source.Release, Panicked: source.Panicked})
+				err := worker.Run(ctx, source, handle(name, source), worker.Options[swap.Deposit, store.HeldDeposit]{Concurrency: 4})
 				if err != nil {
 					t.Error(name, err)
 				}

@@ -39,7 +39,7 @@ func (w swapWork[A]) claim(ctx context.Context, done []swapCommand[A], n int) ([
 	})
 }
 
-// ShortestLease implements [worker.Leasing].
+// ShortestLease implements [worker.Source].
 func (w swapWork[A]) ShortestLease() time.Duration { return w.policy.Lease }
 
 func swapID[A any](a *A) string { return any(a).(swap.Record).Head().ID }

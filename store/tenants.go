@@ -286,7 +286,7 @@ func (s *Tenants) Steps(name string) *Steps { return &Steps{Tenants: s, holder: 
 // By is who speaks in this work.
 func (w *Steps) By() dunning.By { return dunning.By{Actor: w.name, Role: dunning.Biller} }
 
-// ShortestLease implements [worker.Leasing].
+// ShortestLease implements [worker.Source].
 func (w *Steps) ShortestLease() time.Duration { return w.policy.Hold }
 
 // Turn implements [worker.Source]. A result has nothing to store but what is
@@ -320,6 +320,14 @@ func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) ([]worker.It
 	}
 	return all, next, err
 }
+
+// Release implements [worker.Source]. A step that was not started needs no result: the tenant is
+// due again after [dunning.Policy].Hold.
+func (w *Steps) Release(d DueTenant) HeldTenant { return HeldTenant{Account: d.Account} }
+
+// Panicked implements [worker.Source], as Release does: nothing was learnt, and what an intent
+// has begun is looked up.
+func (w *Steps) Panicked(d DueTenant, _ any) HeldTenant { return w.Release(d) }
 
 // Renew puts the steps off once more. An intent is not put off: its handler has
 // until [dunning.Policy.Ends], that of a look-up as long as it needs.

@@ -32,10 +32,6 @@ type BatchResult struct {
 // BatchSource is work on batches for [worker.Run].
 type BatchSource interface {
 	worker.Source[BatchWork, BatchResult]
-	// Release gives an item back that was not started.
-	Release(BatchWork) BatchResult
-	// Panicked reports a handler that panicked.
-	Panicked(BatchWork, any) BatchResult
 }
 
 // BatchPayments is the work of a withdrawal worker that pays up to size requests
@@ -254,7 +250,7 @@ func (p *batchPayments) take(b *withdrawalBatch, members []withdrawal.Withdrawal
 	return append(members, *w), nil
 }
 
-// ShortestLease implements [worker.Leasing].
+// ShortestLease implements [worker.Source].
 func (p *batchPayments) ShortestLease() time.Duration { return p.policy.Lease }
 
 func (p *batchPayments) Renew(ctx context.Context, items []worker.Item[BatchWork]) error {
@@ -382,7 +378,7 @@ func (l *batchLookups) Turn(ctx context.Context, done []BatchResult, n int) (all
 // Check implements [worker.Checked].
 func (l *batchLookups) Check() error { return l.one.Check() }
 
-// ShortestLease implements [worker.Leasing].
+// ShortestLease implements [worker.Source].
 func (l *batchLookups) ShortestLease() time.Duration { return l.policy.CheckEvery }
 
 // Renew puts the next check off once more. A batch that confirms no longer is lost.

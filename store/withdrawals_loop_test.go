@@ -70,8 +70,7 @@ func TestWorkersPayEachRequestOnce(t *testing.T) {
 		var group sync.WaitGroup
 		run := func(source store.WithdrawalSource, handle func(context.Context, withdrawal.Withdrawal) store.HeldWithdrawal) {
 			group.Go(func() {
-				err := worker.Run(ctx, source, handle, worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{
-					Release: source.Release, Panicked: source.Panicked})
+				err := worker.Run(ctx, source, handle, worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{})
 				if err != nil {
 					t.Error(err)
 				}

@@ -15,14 +15,9 @@ import (
 )
 
 // WithdrawalSource is work on withdrawals for [worker.Run]: see
-// [Withdrawals.Payments] and [Withdrawals.Lookups]. Its methods return what
-// Options.Release and Options.Panicked need.
+// [Withdrawals.Payments] and [Withdrawals.Lookups].
 type WithdrawalSource interface {
 	worker.Source[withdrawal.Withdrawal, HeldWithdrawal]
-	// Release gives an item back that was not started.
-	Release(withdrawal.Withdrawal) HeldWithdrawal
-	// Panicked reports a handler that panicked.
-	Panicked(withdrawal.Withdrawal, any) HeldWithdrawal
 }
 
 // Payments is the work of a withdrawal worker on one chain: due executions, in
@@ -123,7 +118,7 @@ func (s *Withdrawals) claim(b *withdrawalBatch, q DueWithdrawals, ev withdrawal.
 	}, q.Limit)
 }
 
-// ShortestLease implements [worker.Leasing].
+// ShortestLease implements [worker.Source].
 func (p *payments) ShortestLease() time.Duration { return p.policy.Lease }
 
 func (p *payments) key(j *withdrawal.Job) string {
@@ -176,7 +171,7 @@ type lookups struct {
 	chain uuid.UUID
 }
 
-// ShortestLease implements [worker.Leasing].
+// ShortestLease implements [worker.Source].
 func (l *lookups) ShortestLease() time.Duration { return l.policy.CheckEvery }
 
 func (l *lookups) by() withdrawal.By {

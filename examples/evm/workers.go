@@ -124,8 +124,8 @@ func work(ctx context.Context, s *store.Withdrawals, c *chain) error {
 	defer cancel()
 	run := func(source store.WithdrawalSource, handle func(context.Context, withdrawal.Withdrawal) store.HeldWithdrawal) error {
 		return worker.Run(ctx, source, handle, worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{
-			Concurrency: 4, Release: source.Release, Panicked: source.Panicked,
-			CallTimeout: min(5*time.Second, source.(worker.Leasing).ShortestLease()/2),
+			Concurrency: 4,
+			CallTimeout: min(5*time.Second, source.ShortestLease()/2),
 			Poll:        statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 100 * time.Millisecond, JitterPercent: 50},
 		})
 	}

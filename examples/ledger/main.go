@@ -197,7 +197,7 @@ func (s *service) work(loops *group, client *node.Client) {
 	source := func(source store.WithdrawalSource, handle handler, call time.Duration) {
 		loops.run(func(ctx context.Context) error {
 			return worker.Run(ctx, source, handle, worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{
-				Release: source.Release, Panicked: source.Panicked, CallTimeout: call, Log: s.log,
+				CallTimeout: call, Log: s.log,
 				Poll: statemachine.Backoff{Base: policy.Lease / 100, Cap: policy.Lease / 10, JitterPercent: 50}})
 		})
 	}

@@ -143,8 +143,7 @@ func serve(ctx context.Context, withdrawals *store.Withdrawals, chain uuid.UUID,
 	defer stop()
 	ended := make(chan error, 2)
 	run := func(source store.WithdrawalSource, handle func(context.Context, withdrawal.Withdrawal) held) {
-		options := worker.Options[withdrawal.Withdrawal, held]{Release: source.Release, Panicked: source.Panicked,
-			CallTimeout: withdrawals.Policy().CheckEvery / 2}
+		options := worker.Options[withdrawal.Withdrawal, held]{CallTimeout: withdrawals.Policy().CheckEvery / 2}
 		ended <- worker.Run(ctx, source, handle, options)
 		stop() // a service without one of its loops is not whole
 	}

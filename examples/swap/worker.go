@@ -41,13 +41,6 @@ type items[A any] interface {
 	Next(ctx context.Context, id string) (swap.Step, time.Time, error)
 }
 
-// source is the work of one direction; H is an item and what to store of it.
-type source[A, H any] interface {
-	worker.Source[A, H]
-	Release(A) H
-	Panicked(A, any) H
-}
-
 // work does what items owe until ctx is done.
 func work(ctx context.Context, s *store.Swaps, w *world, log *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -59,7 +52,7 @@ func work(ctx context.Context, s *store.Swaps, w *world, log *slog.Logger) error
 	return errors.Join(errs[:]...)
 }
 
-func run[A, H any](ctx context.Context, s items[A], source source[A, H], w *world, log *slog.Logger) error {
+func run[A, H any](ctx context.Context, s items[A], source worker.Source[A, H], w *world, log *slog.Logger) error {
 	return worker.Run(ctx, source, func(ctx context.Context, item A) H {
 		item, err := handle(ctx, s, w, item)
 		if err != nil && ctx.Err() == nil {
@@ -68,9 +61,8 @@ func run[A, H any](ctx context.Context, s items[A], source source[A, H], w *worl
 		return source.Release(item)
 	}, worker.Options[A, H]{
 		Concurrency: 8, Grace: 2 * time.Second, CallTimeout: time.Second, Log: log,
-		Poll:    statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 200 * time.Millisecond, JitterPercent: 50},
-		Retry:   statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
-		Release: source.Release, Panicked: source.Panicked,
+		Poll:  statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 200 * time.Millisecond, JitterPercent: 50},
+		Retry: statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
 	})
 }
 

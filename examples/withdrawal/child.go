@@ -107,14 +107,14 @@ func runWorker(ctx context.Context, c workerConfig, log *slog.Logger) error {
 }
 
 // tuned are the options of a loop.
-func tuned[W, R any](lease time.Duration, release func(W) R, panicked func(W, any) R, log *slog.Logger) worker.Options[W, R] {
+func tuned[W, R any](lease time.Duration, _ worker.Source[W, R], log *slog.Logger) worker.Options[W, R] {
 	return worker.Options[W, R]{
 		Concurrency: 8,
 		Poll:        statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 400 * time.Millisecond, JitterPercent: 50},
 		Retry:       statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
 		Grace:       lease,
-		CallTimeout: max(lease/3, min(lease/2, time.Second)), // two calls fit into a lease, see worker.Leasing
-		Release:     release, Panicked: panicked, Log: log,
+		CallTimeout: max(lease/3, min(lease/2, time.Second)), // two calls fit into a lease, see worker.Source
+		Log:         log,
 	}
 }
 
@@ -124,7 +124,7 @@ func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string
 	now := func() time.Time { return time.Now().Add(skew) }
 	lease := s.Policy().Lease
 	tune := func(source store.WithdrawalSource) worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal] {
-		return tuned(lease, source.Release, source.Panicked, log)
+		return tuned(lease, source, log)
 	}
 	pay := &payer{s, n, demoKeys, name, now}
 	look := &checker{n, demoKeys, name, now}
@@ -136,11 +136,11 @@ func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string
 		build, look := s.BatchPayments(chainID, name, several), s.BatchLookups(chainID, name)
 		both.Go(func() {
 			defer cancel()
-			errs[2] = worker.Run(ctx, build, (&builder{pay}).handle, tuned(lease, build.Release, build.Panicked, log))
+			errs[2] = worker.Run(ctx, build, (&builder{pay}).handle, tuned(lease, build, log))
 		})
 		both.Go(func() {
 			defer cancel()
-			o := tuned(lease, look.Release, look.Panicked, log)
+			o := tuned(lease, look, log)
 			o.CallTimeout = s.Policy().CheckEvery / 2
 			errs[3] = worker.Run(ctx, look, (&watcher{n, demoKeys, name, now}).handle, o)
 		})

@@ -161,7 +161,7 @@ func TestAStoppedBatchIsReplaced(t *testing.T) {
 			case <-ctx.Done():
 			}
 			from := source(o)
-			opts := tuned(o.pace.lease, from.Release, from.Panicked, slog.New(slog.DiscardHandler))
+			opts := tuned(o.pace.lease, from, slog.New(slog.DiscardHandler))
 			opts.CallTimeout = o.service.Policy().CheckEvery / 2
 			_ = worker.Run(ctx, from, func(ctx context.Context, w store.BatchWork) store.BatchResult { return handle(o, ctx, w) }, opts)
 		}

@@ -161,7 +161,6 @@ func (w *withdrawals) work(ctx context.Context, n int) error {
 					By: by, Fence: w.Job.Lease.Fence, Failure: withdrawal.Permanent, Error: "no-op"}}}
 			}, worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{
 				Concurrency: 100, Batch: 100, Linger: time.Second, // full batches: results never wait when no handler runs
-				Release: source.Release, Panicked: source.Panicked,
 				Hooks: worker.Hooks[withdrawal.Withdrawal, store.HeldWithdrawal]{
 					Stored: func(worker.Item[withdrawal.Withdrawal], time.Duration) {
 						if left.Add(-1) == 0 {

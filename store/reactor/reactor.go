@@ -69,8 +69,7 @@ func Run(ctx context.Context, relays *store.Relays, o Options) error {
 			Concurrency: o.Concurrency, Grace: o.Grace, Wake: r.wake, Log: r.log,
 			CallTimeout: min(5*time.Second, relays.Policy().Lease/2),
 			// The broadcast does not tell of the commits of other processes, so the reactor polls.
-			Poll:    statemachine.Backoff{Base: 20 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
-			Release: r.syncs.Release, Panicked: r.syncs.Panicked,
+			Poll: statemachine.Backoff{Base: 20 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
 		})
 	}()
 	closed := r.listen(run, news)

@@ -77,8 +77,6 @@ func Run(ctx context.Context, s *store.Refreshes, host Host, o Options) error {
 		Poll:        statemachine.Backoff{Base: c.PollInterval, Cap: c.PollInterval},
 		Grace:       o.Grace,
 		CallTimeout: min(5*time.Second, c.LockTTL/3),
-		Release:     func(r *round) result { return r.ended(result{}) },
-		Panicked:    func(r *round, _ any) result { return r.ended(result{again: time.Now().Add(c.RefreshInterval)}) },
 		Hooks:       worker.Hooks[*round, result]{Lost: func(i worker.Item[*round], _ error) { slots.lost(i.Work) }},
 		Log:         o.Log,
 	})

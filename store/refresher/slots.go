@@ -48,8 +48,16 @@ type result struct {
 	workSeq int64
 }
 
-// ShortestLease implements [worker.Leasing].
+// ShortestLease implements [worker.Source].
 func (s *slots) ShortestLease() time.Duration { return s.config.LockTTL }
+
+// Release implements [worker.Source]: the wallet's next round is due at once.
+func (s *slots) Release(r *round) result { return r.ended(result{}) }
+
+// Panicked implements [worker.Source]: the wallet's next round is due an interval later.
+func (s *slots) Panicked(r *round, _ any) result {
+	return r.ended(result{again: time.Now().Add(s.config.RefreshInterval)})
+}
 
 // Turn implements [worker.Source].
 func (s *slots) Turn(ctx context.Context, done []result, n int) (items []worker.Item[*round], next time.Time, err error) {

@@ -103,7 +103,7 @@ func TestWholeWorkersGoOnBehindSlowConnections(t *testing.T) {
 	var running sync.WaitGroup
 	run := func(source store.WithdrawalSource, handle func(context.Context, withdrawal.Withdrawal) held) {
 		running.Go(func() {
-			o := worker.Options[withdrawal.Withdrawal, held]{Release: source.Release, Panicked: source.Panicked, CallTimeout: call}
+			o := worker.Options[withdrawal.Withdrawal, held]{CallTimeout: call}
 			if err := worker.Run(ctx, source, handle, o); err != nil {
 				t.Error(err)
 			}

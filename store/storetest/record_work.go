@@ -22,18 +22,12 @@ type source interface {
 	until() time.Time // when the lease of the first one ends, as the worker is told
 }
 
-// releasing is a source of the service.
-type releasing[W, R any] interface {
-	worker.Source[W, R]
-	Release(W) R
-}
-
 type work[W, R any] struct {
-	releasing[W, R]
+	worker.Source[W, R]
 	items []worker.Item[W]
 }
 
-func sourceOf[W, R any](of releasing[W, R]) source { return &work[W, R]{releasing: of} }
+func sourceOf[W, R any](of worker.Source[W, R]) source { return &work[W, R]{Source: of} }
 
 func (w *work[W, R]) take(n int) (keys []string, err error) {
 	items, _, err := w.Turn(ctx, nil, n)

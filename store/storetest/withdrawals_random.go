@@ -58,8 +58,8 @@ func (w *withdrawals) eightWorkers(t *testing.T) {
 	errs := atOnce(workers, func(i int) error {
 		source := w.service.Payments([]uuid.UUID{evm, utxos}[i%2], fmt.Sprint("worker-", i))
 		return worker.Run(running, source, handle, worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{Concurrency: 8,
-			Poll:    statemachine.Backoff{Base: time.Millisecond, Cap: 20 * time.Millisecond, JitterPercent: 50},
-			Release: source.Release, Panicked: source.Panicked, Hooks: worker.Hooks[withdrawal.Withdrawal, store.HeldWithdrawal]{
+			Poll: statemachine.Backoff{Base: time.Millisecond, Cap: 20 * time.Millisecond, JitterPercent: 50},
+			Hooks: worker.Hooks[withdrawal.Withdrawal, store.HeldWithdrawal]{
 				Turned: func(_, _ int, _ time.Duration, err error) {
 					if err != nil {
 						last.Store(&err)

@@ -38,11 +38,11 @@
 // Work goes on within seconds after the end of any overload, for these reasons:
 //
 //   - A call of the source that runs into its time-out gets twice the time at the next try,
-//     up to half of the shortest lease of a [Leasing] source. A call that needs longer for a
+//     up to half of the source's ShortestLease. A call that needs longer for a
 //     while, as when all processes connect anew at once, can then end, instead of being cut
 //     off and begun anew for ever. A call that succeeds within Options.CallTimeout sets the
 //     time back to CallTimeout. Turn and Renew have separate times. A source that does not
-//     tell its lease is never given more than CallTimeout.
+//     know its lease is never given more than CallTimeout.
 //   - The longer time loses no lease. A Renew has at most a third of the rest of a lease, so
 //     that there is time for a second try. A Turn that stores results has at most half of
 //     the rest of their leases, or CallTimeout, since these leases are not renewed
@@ -58,7 +58,7 @@
 // # Stopping
 //
 // When the context of Run is done, nothing more is claimed, and items that were not started are
-// given back through Options.Release. Running handlers have Options.Grace to end, then their
+// given back through [Source].Release. Running handlers have Options.Grace to end, then their
 // contexts are cancelled with [ErrStopped]. Leases are renewed and results stored until the last
 // handler has returned, on contexts that the stop does not cancel. At the very end, of a stop or
 // of an idle Run, a [Revoking] source gives back what is still held. From the stop on every call,

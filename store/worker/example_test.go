@@ -45,6 +45,12 @@ func (l *ledger) Renew(_ context.Context, items []worker.Item[payment]) error {
 	return nil
 }
 
+func (l *ledger) Release(p payment) paid { return paid{p.id, p.fence, statemachine.Deferred} }
+
+func (l *ledger) Panicked(p payment, _ any) paid { return paid{p.id, p.fence, statemachine.Unknown} }
+
+func (l *ledger) ShortestLease() time.Duration { return time.Minute }
+
 func ExampleRun() {
 	source := &ledger{open: []payment{{"rent", 40_000, 1}, {"books", 2_500, 1}}}
 	send := func(ctx context.Context, p payment) error {
@@ -62,8 +68,6 @@ func ExampleRun() {
 	}, worker.Options[payment, paid]{
 		Concurrency: 1,
 		Idle:        10 * time.Millisecond, // a service runs until its context is done
-		Release:     func(p payment) paid { return paid{p.id, p.fence, statemachine.Deferred} },
-		Panicked:    func(p payment, _ any) paid { return paid{p.id, p.fence, statemachine.Unknown} },
 	})
 	fmt.Println("stopped:", err)
 	// Output:

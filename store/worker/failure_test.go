@@ -254,14 +254,13 @@ func TestAPanicIsOneItemsTrouble(t *testing.T) {
 		})
 	}
 	for name, panicked := range map[string]func(job, any) answer{
-		"without Panicked":         nil,
 		"a Panicked that panics":   func(job, any) answer { panic("again") },
 		"Panicked gets the reason": func(j job, p any) answer { return answer{j.key, j.fence, fmt.Sprint(p)} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				b := newBed(t, "bad", "a")
-				b.o.Panicked = panicked
+				b.panicked = panicked
 				b.handle = func(_ context.Context, j job) answer {
 					if j.key == "bad" {
 						panic("boom")

@@ -18,6 +18,8 @@ func (brief) Turn(context.Context, []int, int) ([]worker.Item[int], time.Time, e
 }
 func (brief) Renew(context.Context, []worker.Item[int]) error { return nil }
 func (b brief) ShortestLease() time.Duration                  { return b.lease }
+func (brief) Release(int) int                                 { return 0 }
+func (brief) Panicked(int, any) int                           { return 0 }
 
 // A lease that one slow call of the source outlasts is refused at the start.
 func TestALeaseLastsTwoCalls(t *testing.T) {
@@ -25,7 +27,7 @@ func TestALeaseLastsTwoCalls(t *testing.T) {
 		lease, call time.Duration
 		want        error
 	}{{time.Second, 500 * time.Millisecond, nil}, {time.Second - 1, 500 * time.Millisecond, statemachine.ErrInvalid},
-		{10 * time.Second, 0, nil}, {10*time.Second - 1, 0, statemachine.ErrInvalid}} {
+		{0, time.Hour, nil}, {10 * time.Second, 0, nil}, {10*time.Second - 1, 0, statemachine.ErrInvalid}} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		err := worker.Run(ctx, brief{tt.lease}, func(context.Context, int) int { return 0 }, worker.Options[int, int]{CallTimeout: tt.call})

@@ -157,10 +157,7 @@ func (l *loop[W, R]) call(ctx context.Context, t *task[W, R], work W) {
 		}
 		p := recover()
 		r.err = fmt.Errorf("handler panicked: %v\n%s", p, debug.Stack())
-		if l.o.Panicked == nil {
-			return
-		}
-		if err := try(func() { r.result = l.o.Panicked(work, p) }); err != nil {
+		if err := try(func() { r.result = l.source.Panicked(work, p) }); err != nil {
 			r.err = errors.Join(r.err, err)
 			return
 		}
@@ -228,11 +225,7 @@ func (l *loop[W, R]) hurry() {
 // must be called again.
 func (l *loop[W, R]) stop(now time.Time) time.Time {
 	for _, t := range l.queue {
-		err := ErrStopped
-		if l.o.Release != nil {
-			err = try(func() { t.result = l.o.Release(t.item.Work) })
-		}
-		if err != nil {
+		if err := try(func() { t.result = l.source.Release(t.item.Work) }); err != nil {
 			l.drop(t, err)
 			continue
 		}

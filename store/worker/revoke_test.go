@@ -28,7 +28,7 @@ func TestTheEndGivesBackWhatIsHeld(t *testing.T) {
 		} {
 			bubble(t, func(t *testing.T) {
 				b := newBed(t, "a", "b")
-				b.o.Panicked = nil // its item is dropped with its lease
+				b.panicked = func(job, any) answer { panic("no") } // its item is dropped with its lease
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				stop(&b.o, cancel)

@@ -60,7 +60,27 @@ type fake struct {
 	after  func(c *call) error // an error after the commit
 	renew  func(keys []string) error
 	active int // Turns under way
+	// release and panicked take the place of what the fake makes, where they are set.
+	release  func(job) answer
+	panicked func(job, any) answer
 }
+
+func (f *fake) Release(j job) answer {
+	if f.release != nil {
+		return f.release(j)
+	}
+	return answer{j.key, j.fence, "released"}
+}
+
+func (f *fake) Panicked(j job, value any) answer {
+	if f.panicked != nil {
+		return f.panicked(j, value)
+	}
+	return answer{j.key, j.fence, "panicked"}
+}
+
+// ShortestLease is not known: most tests are of what a worker does without it.
+func (f *fake) ShortestLease() time.Duration { return 0 }
 
 func newFake(keys ...string) *fake {
 	f := &fake{stored: map[job]string{}}
@@ -236,8 +256,6 @@ func newBed(t *testing.T, keys ...string) *bed {
 	b := &bed{fake: newFake(keys...), t: t, lost: map[job]error{}, refused: map[job]error{}, start: time.Now()}
 	b.o = worker.Options[job, answer]{
 		Concurrency: 4,
-		Release:     func(j job) answer { return answer{j.key, j.fence, "released"} },
-		Panicked:    func(j job, _ any) answer { return answer{j.key, j.fence, "panicked"} },
 		Hooks: worker.Hooks[job, answer]{
 			Claimed: func(i worker.Item[job]) { b.claimed = append(b.claimed, i.Work) },
 			Stored:  func(i worker.Item[job], _ time.Duration) { b.storedK = append(b.storedK, i.Work) },

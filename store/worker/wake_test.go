@@ -23,7 +23,10 @@ func (a *asked) Turn(context.Context, []int, int) ([]worker.Item[int], time.Time
 	return nil, time.Time{}, nil
 }
 
-func (a *asked) Renew(context.Context, []worker.Item[int]) error { return nil }
+func (*asked) Renew(context.Context, []worker.Item[int]) error { return nil }
+func (*asked) Release(int) int                                 { return 0 }
+func (*asked) Panicked(int, any) int                           { return 0 }
+func (*asked) ShortestLease() time.Duration                    { return 0 }
 
 // A wake-up makes Run ask at once. One that comes during a Turn makes it ask again, since the
 // Turn may not have seen the new work.

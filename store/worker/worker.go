@@ -13,8 +13,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Source gives the work and takes the results; usually it is a service of package store. Turn and
-// Renew may run at the same time, but no two Turns and no two Renews of one [Run]. Both must
+// Source gives the work and takes the results; usually a service of package store makes it. Turn
+// and Renew may run at the same time, but no two Turns and no two Renews of one [Run]. Both must
 // return soon after ctx is done.
 type Source[W, R any] interface {
 	// Turn stores done and claims up to n items, in one transaction: an error means that neither
@@ -30,6 +30,21 @@ type Source[W, R any] interface {
 	// of each into the slice. When some leases are lost, it still renews the others and returns a
 	// [LostError] with the lost keys. Any other error means that none was renewed.
 	Renew(ctx context.Context, items []Item[W]) error
+
+	// Release returns the result that gives back an item which was claimed but not started,
+	// together with its attempt. Run calls it in its own goroutine. An item whose Release panics
+	// is dropped, and its lease ends by itself.
+	Release(W) R
+
+	// Panicked returns the result for a handler that panicked with the given value, nil if the
+	// handler called [runtime.Goexit]. It runs in the goroutine of the handler, and several calls
+	// may run at once. An item whose Panicked panics too is dropped, and its lease ends by itself.
+	Panicked(W, any) R
+
+	// ShortestLease is how long the shortest lease lasts that a Turn gives. [Run] refuses a source
+	// whose lease is shorter than twice Options.CallTimeout, and lets calls that run out of time
+	// take up to half of the lease. Zero: the source does not know, and neither applies.
+	ShortestLease() time.Duration
 }
 
 // Item is one claimed piece of work.
@@ -41,8 +56,8 @@ type Item[W any] struct {
 	// another clock adds the lease's duration to the time that this process had before the call.
 	// The item is held while now < Until.
 	Until time.Time
-	// Work is passed to the handler, to Renew, and to Release or Panicked. Run only copies it;
-	// these functions share what it points to.
+	// Work is passed to the handler and to the Renew, Release or Panicked of the source. Run only
+	// copies it; these functions share what it points to.
 	Work W
 }
 
@@ -55,11 +70,6 @@ type LostError struct {
 func (e *LostError) Error() string {
 	return fmt.Sprintf("%v: %s", statemachine.ErrFenced, strings.Join(e.Keys, ", "))
 }
-
-// Leasing is a [Source] that says how long its shortest lease is. [Run] refuses a source whose
-// lease is shorter than twice Options.CallTimeout, and lets calls that run out of time take up to
-// half of the lease.
-type Leasing interface{ ShortestLease() time.Duration }
 
 // Checked is a [Source] that can be unfit from the start, such as one without a name. [Run] calls
 // Check before anything else and returns its error.
@@ -80,8 +90,7 @@ func (e *LostError) Is(target error) bool { return target == statemachine.ErrFen
 // period, and the reason for items and results left behind by a stop.
 var ErrStopped = errors.New("the worker is stopping")
 
-// Options tune a [Run]. The zero value is fit for production, but Release and Panicked should be
-// set: without them an item is only free again when its lease has ended.
+// Options tune a [Run]. The zero value is fit for production.
 type Options[W, R any] struct {
 	Concurrency int           // handlers at once, at most 10,000; 16 if zero
 	Batch       int           // most results in one Turn; Concurrency if zero
@@ -107,17 +116,9 @@ type Options[W, R any] struct {
 	Grace time.Duration
 	// CallTimeout bounds each call of the source, and how long a stop goes on trying to store
 	// results after the last handler has returned; 5 s if zero. After a call that ran out of time
-	// the next calls may take longer, up to half of the shortest lease of a [Leasing] source,
-	// until one succeeds within CallTimeout.
+	// the next calls may take longer, up to half of the source's ShortestLease, until one
+	// succeeds within CallTimeout.
 	CallTimeout time.Duration
-
-	// Release returns the result that gives back an item which was claimed but not started,
-	// together with its attempt. It runs in the goroutine of Run.
-	Release func(W) R
-	// Panicked returns the result for a handler that panicked with the given value, nil if it
-	// called [runtime.Goexit]. It runs in the goroutine of the handler, and several calls may run
-	// at once.
-	Panicked func(W, any) R
 
 	Log   *slog.Logger // nil discards
 	Hooks Hooks[W, R]
@@ -158,13 +159,11 @@ func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context
 			return err
 		}
 	}
-	var lease time.Duration
-	if s, ok := source.(Leasing); ok {
-		if lease = s.ShortestLease(); lease < 2*o.CallTimeout {
-			return fmt.Errorf("%w: the shortest lease is %v, a call of the source may take %v: "+
-				"a lease lasts two calls at least, or one that is slow loses it",
-				statemachine.ErrInvalid, lease, o.CallTimeout)
-		}
+	lease := source.ShortestLease()
+	if lease != 0 && lease < 2*o.CallTimeout {
+		return fmt.Errorf("%w: the shortest lease of the source is %v, worker.Options.CallTimeout is %v: "+
+			"a lease lasts two calls at least, since one that is slow would lose it",
+			statemachine.ErrInvalid, lease, o.CallTimeout)
 	}
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -205,9 +204,24 @@ func (l *loop[W, R]) revoke(ctx context.Context) {
 	}
 }
 
+const maxConcurrency = 10_000
+
 func (o Options[W, R]) withDefaults() (Options[W, R], error) {
-	if o.Concurrency < 0 || o.Concurrency > 10_000 || o.Batch < 0 || o.Linger < 0 || o.Idle < 0 || o.CallTimeout < 0 {
-		return o, fmt.Errorf("%w: a worker option is negative", statemachine.ErrInvalid)
+	for _, f := range []struct {
+		name    string
+		refused bool
+		is      any
+		bounds  string
+	}{
+		{"Concurrency", o.Concurrency < 0 || o.Concurrency > maxConcurrency, o.Concurrency, "0 to 10,000"},
+		{"Batch", o.Batch < 0, o.Batch, "0 or more"},
+		{"Linger", o.Linger < 0, o.Linger, "0 or more"},
+		{"Idle", o.Idle < 0, o.Idle, "0 or more"},
+		{"CallTimeout", o.CallTimeout < 0, o.CallTimeout, "0 or more"},
+	} {
+		if f.refused {
+			return o, fmt.Errorf("%w: worker.Options.%s is %v, %s is possible", statemachine.ErrInvalid, f.name, f.is, f.bounds)
+		}
 	}
 	o.Concurrency = cmp.Or(o.Concurrency, 16)
 	o.Batch = cmp.Or(o.Batch, o.Concurrency)

@@ -353,6 +353,10 @@ func (s stub) Turn(ctx context.Context, done []answer, n int) ([]worker.Item[job
 
 func (s stub) Renew(ctx context.Context, items []worker.Item[job]) error { return s.renew(ctx, items) }
 
+func (stub) Release(j job) answer         { return answer{j.key, j.fence, "released"} }
+func (stub) Panicked(j job, _ any) answer { return answer{j.key, j.fence, "panicked"} }
+func (stub) ShortestLease() time.Duration { return 0 }
+
 func TestASourceThatGivesTooMuchOverloadsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := newBed(t, "a", "b", "c", "d", "e")
