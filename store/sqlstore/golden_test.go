@@ -142,12 +142,20 @@ var rowsOfABatch = regexp.MustCompile(`\(SELECT (?:(?:\$\d+::\w+ AS |u\.)\w+(?:,
 // Listed returns a function that reports whether a text which reached the driver of a store
 // without a schema is in the golden file of its dialect.
 func Listed(d Dialect) func(text string) bool {
-	form := func(text string) string { return rowsOfABatch.ReplaceAllString(text, "{rows}") }
-	all := map[string]bool{}
-	for _, text := range statementsOf(d, "") {
-		all[form(text)] = true
-	}
-	return func(text string) bool { return all[form(text)] }
+	return func(text string) bool { return listedTexts[d]()[rowsOfABatch.ReplaceAllString(text, "{rows}")] }
+}
+
+// listedTexts are the texts of each golden file as [Listed] compares them, made at their first use.
+var listedTexts = map[Dialect]func() map[string]bool{SQLite: textsOf(SQLite), Postgres: textsOf(Postgres)}
+
+func textsOf(d Dialect) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		all := map[string]bool{}
+		for _, text := range statementsOf(d, "") {
+			all[rowsOfABatch.ReplaceAllString(text, "{rows}")] = true
+		}
+		return all
+	})
 }
 
 var clause = regexp.MustCompile(` (FROM|WHERE|(?:LEFT |CROSS )?JOIN|ORDER BY|GROUP BY|ON CONFLICT|UNION ALL|VALUES|SET|RETURNING) `)
