@@ -72,9 +72,9 @@ func overdueInTime[T store.Journaled, K, L comparable, A, E, C any](t *testing.T
 	seen := map[string]bool{}
 	for i := range s.stages {
 		for _, silent := range []bool{true, false} {
-			s := open(t)
-			g, o := &s.stages[i], s.overdue
-			t.Run(fmt.Sprintf("%s, silent %v", g.name, silent), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, silent %v", s.stages[i].name, silent), func(t *testing.T) {
+				s := open(t)
+				g, o := &s.stages[i], s.overdue
 				a := s.make(t, g)
 				waits := false
 				for _, state := range s.lastStates(t, &a) {
