@@ -393,7 +393,8 @@ func (s *step) same(e *Observed, at time.Time) bool {
 	}
 	// A time that was above the clock was cut, and is cut again.
 	early := e.Time.IsZero() || s.old.At.Equal(s.old.Stored.Truncate(time.Second)) && !at.Before(s.old.At)
-	return s.old.Amount == e.Amount && s.old.From == e.From && (s.old.At.Equal(at) || early)
+	uncut := s.old.At.Equal(e.Time.Truncate(time.Second)) // now is earlier: by a clock that was set back
+	return s.old.Amount == e.Amount && s.old.From == e.From && (s.old.At.Equal(at) || early || uncut)
 }
 
 // elapsed: what the money says comes before what time says.

@@ -7,7 +7,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// When evidence was asked for, and which is newer.
+// When evidence was asked for, which is newer, and how long nothing was found.
 
 // at is when a speaker asked a chain, by the store's clock: when it is told, where the
 // speaker does not say, and at the latest.
@@ -33,4 +33,49 @@ func (s *step) outdated(in *Intent, asked time.Time) (bool, error) {
 		return true, nil
 	}
 	return false, nil
+}
+
+// missed is what Missed and MissedAt of an intent become by a look-up that does not find it. Only
+// what two look-ups in a row have seen is time that has passed: between two that are further apart
+// the clock may have been set forward, and between two of which the later one is earlier it was
+// set back. So a clock that was set forward once has added twice LookEvery at most.
+func (p *Policy) missed(in *Intent, asked, now time.Time) (time.Duration, time.Time) {
+	switch gap := asked.Sub(in.MissedAt); {
+	case in.MissedAt.After(now):
+		return in.Missed, now
+	case gap <= 0:
+		return in.Missed, in.MissedAt
+	case gap > 2*p.LookEvery:
+		return in.Missed, asked
+	default:
+		return in.Missed + gap, asked
+	}
+}
+
+// sends is for how long an intent must be missed until nobody can be sending it: the time that
+// its sender has, one call, and what a clock may have been set forward unseen.
+func (p *Policy) sends(in *Intent) time.Duration {
+	return in.SendBy.Sub(in.At) + p.CallTimeout + 2*p.LookEvery
+}
+
+// incomplete: a look-up does not find an intent, and does not prove that it cannot have paid.
+func (s *step) incomplete(in *Intent, v *View) error {
+	if in.Final || !s.p.covers(in, v, s.by.At) {
+		s.later = !in.Final
+		return nil
+	}
+	return s.unseen(in, v.Asked)
+}
+
+// unseen: a look-up does not find an intent, and nothing comes of that yet but what it has seen
+// of the time. That counts until it is enough.
+func (s *step) unseen(in *Intent, asked time.Time) error {
+	s.later = true
+	missed, at := s.p.missed(in, asked, s.by.At)
+	if in.LastValid > 0 || at.Equal(in.MissedAt) || in.Missed > s.p.sends(in) {
+		return nil
+	}
+	in = s.intent(in.Number)
+	in.Missed, in.MissedAt = missed, at
+	return s.note(fmt.Sprintf("%s %d is not found, for %v", in.Action, in.Number, missed))
 }

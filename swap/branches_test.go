@@ -36,7 +36,7 @@ func TestAReferenceOfAnotherTimeLineEndsByNotSent(t *testing.T) {
 				}
 				x.do(swap.Looked{By: x.worker(), Number: 1, Finding: swap.LookFound, Seen: seen, View: v})
 			}
-			x.release().wait(time.Hour)
+			x.release().wait(time.Hour).watch(1)
 			look(x.view(1))
 			look(x.view(1))
 			if x.is(status).kinds(swap.Mismatch).attended(); x.latest().Proof != 0 || x.i().Hold.Kind != swap.ByMismatch {
@@ -68,7 +68,7 @@ func TestAReferenceOfAnotherTimeLineEndsByNotSent(t *testing.T) {
 // It may be what the item owes, to the unit: then it is taken for the item's, and once it
 // is final a look-up that finds nothing else proves that what was answered has not paid.
 func TestAReferenceOfAnotherTimeLineThatFits(t *testing.T) {
-	x := ready(t).begin(swap.Send).answer(statemachine.Done).release().wait(time.Hour)
+	x := ready(t).begin(swap.Send).answer(statemachine.Done).release().wait(time.Hour).watch(1)
 	seen := branched(x, "")
 	seen.Destination, seen.Confirmations = "carol", 9
 	look := func() {
@@ -207,7 +207,7 @@ func TestARebuiltRowTakesNoReferenceOfAnother(t *testing.T) {
 // What is not final, of another chain, or of no number at all, is no other one of an
 // intent, whatever a host has covered: nothing is proved by it, and nothing breaks.
 func TestWhatIsNotFinalOrHasNoNumberIsNoOther(t *testing.T) {
-	x := ready(t).begin(swap.Send).answer(statemachine.Done).release().wait(time.Hour)
+	x := ready(t).begin(swap.Send).answer(statemachine.Done).release().wait(time.Hour).watch(1)
 	seen := branched(x, "")
 	look := swap.Looked{By: x.worker(), Number: 1, Finding: swap.LookFound, Seen: seen, View: x.view(1)}
 	x.do(look, swap.Ordered{By: x.operator(), Order: swap.NotSent, TxID: "bb", Reason: "it is y's"})
@@ -215,7 +215,7 @@ func TestWhatIsNotFinalOrHasNoNumberIsNoOther(t *testing.T) {
 	if x.do(look); x.latest().Proof != 0 {
 		t.Errorf("denied, and not final: %+v", x.latest())
 	}
-	z := ready(t).begin(swap.Send).answer(statemachine.Done).release().wait(time.Hour)
+	z := ready(t).begin(swap.Send).answer(statemachine.Done).release().wait(time.Hour).watch(1)
 	look = swap.Looked{By: z.worker(), Number: 1, Finding: swap.LookFound, Seen: branched(z, ""), View: z.view(1)}
 	look.Seen.Errored, look.Seen.Confirmations = true, 1
 	if z.do(look); z.latest().Proof != 0 {
@@ -226,11 +226,11 @@ func TestWhatIsNotFinalOrHasNoNumberIsNoOther(t *testing.T) {
 		t.Errorf("a final error beside: %+v", z.latest())
 	}
 	look.Seen.TxID, look.Seen.Chain, look.Seen.Finalized = "cc", swap.Solana, true // with the number of a Nexus intent
-	if z = ready(t).begin(swap.Send).answer(statemachine.Done).release().wait(time.Hour); z.do(look).latest().Proof != 0 {
+	if z = ready(t).begin(swap.Send).answer(statemachine.Done).release().wait(time.Hour).watch(1); z.do(look).latest().Proof != 0 {
 		t.Errorf("of another chain: %+v", z.latest())
 	}
 	y := memo(deposits(t).do(observedDeposit("sig2", amount)), "nexus:dave")
-	y.do(y.paidBy(swap.Send, "bb")).wait(time.Hour)
+	y.do(y.paidBy(swap.Send, "bb")).wait(time.Hour).watch(1)
 	for name, seen := range map[string]swap.Sighting{
 		"an error":      {VaultSigned: true, Chain: swap.Nexus, TxID: "cc", Errored: true, Confirmations: 10},
 		"another chain": {VaultSigned: true, Chain: swap.Solana, TxID: "cc", Errored: true, Finalized: true},
@@ -241,7 +241,9 @@ func TestWhatIsNotFinalOrHasNoNumberIsNoOther(t *testing.T) {
 	}
 }
 
-// Who looks before the sender's time is over, and says so late, has seen nothing.
+// Who looks before the sender's time is over, and says so late, has seen nothing. When a person
+// looked is known by the person's clock: the store's may have been set forward, unless look-ups
+// have seen the time pass.
 func TestNotSentCountsFromWhenThePersonLooked(t *testing.T) {
 	x := ready(t).begin(swap.Send).release()
 	over := x.latest().SendBy.Add(policy.CallTimeout)
@@ -249,11 +251,15 @@ func TestNotSentCountsFromWhenThePersonLooked(t *testing.T) {
 	for _, c := range []struct {
 		looked time.Time
 		ok     bool
-	}{{over, false}, {over.Add(time.Microsecond), true}, {time.Time{}, true}} {
+	}{{over, false}, {over.Add(time.Microsecond), true}, {time.Time{}, false}} {
 		order.At = c.looked
 		if _, err := policy.ApplyDeposit(x.item, order, over.Add(time.Hour)); (err == nil) != c.ok {
 			t.Errorf("looked at %v: %v", c.looked, err)
 		}
+	}
+	order.At = time.Time{}
+	if _, err := policy.ApplyDeposit(x.watch(1).item, order, x.now); err != nil {
+		t.Errorf("look-ups have seen the time pass: %v", err)
 	}
 }
 

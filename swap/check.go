@@ -158,6 +158,6 @@ func (in *Intent) check(i *Item, number int64) string {
 		rule{!in.Landed() || in.TxID != "", "what went out has an id"},
 		rule{in.Open() == in.ClosedAt.IsZero(), "an intent has closed_at exactly when it is closed"},
 		rule{in.Claim == "" || in.Filed && in.Proof == 0 && in.Claim == claim(in.Chain, in.TxID), "only what was filed and may have paid claims its transaction"},
-		rule{!in.At.IsZero() && !in.SendBy.IsZero(), "an intent has its times"},
+		rule{!in.At.IsZero() && !in.SendBy.IsZero() && !in.MissedAt.IsZero() && in.Missed >= 0, "an intent has its times"},
 	)
 }

@@ -368,6 +368,10 @@ func TestObservedAgain(t *testing.T) {
 	}
 	other := observedDeposit("sig1", amount+1)
 	r.do(other).do(other).kinds(swap.InboundChanged)
+	back := detected(t) // told again by a clock that was set back
+	again := observedDeposit("sig1", amount)
+	again.At = t0.Add(-time.Minute)
+	back.do(again).kinds()
 	if r.item.Amount != amount {
 		t.Error("the amount changed")
 	}

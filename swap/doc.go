@@ -50,13 +50,22 @@
 //
 // # Clocks
 //
-// A negative on Nexus counts from SendBy + [Policy].CallTimeout on, by the store's clock. If
-// that clock jumps ahead by more than what is left until then while an intent is being sent,
-// the negative may count before its sender has ended, and something is begun beside it. So the
-// store's clock must not jump ahead by [Policy].Lease; a host whose clock may do so stops both
-// directions at All before it is set. On Solana the last valid block height decides, and no
-// clock. Whoever sends measures what is left until SendBy from the commit of [Begun] by a clock
-// that does not jump.
+// Without a last valid block height a negative counts once the intent's sender has ended, and no
+// clock is believed for that: look-ups in a row must have seen the time pass that the sender has,
+// with [Policy].CallTimeout and twice LookEvery, see [Intent].Missed. What lies between two of
+// them counts where the later one is asked at most twice LookEvery after the other. A clock that
+// is set forward by more adds nothing, one that is set forward by less adds that much, once; one
+// that is set back adds nothing. So a host looks up an open intent every LookEvery, and a sender
+// that died after [Begun] is proved to have sent nothing about Lease + CallTimeout + 3 LookEvery
+// after its lease. With a last valid block height (Solana) that height decides, and no clock.
+//
+// Whoever sends measures what is left, SendBy - At, from the commit of Begun by a clock that does
+// not jump. A person who says [NotSent] before look-ups have seen enough says when he looked, in
+// By.At, by another clock than the store's.
+//
+// Two waits go by the store's clock alone: after [Control.Restored] look-backs, and scans of the
+// vault's own history, count from RecoveredAt + Lease + CallTimeout on. Whoever restores a store
+// ends the processes of before first, or sees to it that its clock is not set forward until then.
 //
 // # Storing a change
 //

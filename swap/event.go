@@ -305,7 +305,9 @@ const (
 	HoldItem
 	Release
 	// NotSent closes an intent as proved, by the operator's name. It is refused
-	// while the intent may still be sent.
+	// while the intent may still be sent: until SendBy + [Policy].CallTimeout by By.At, when
+	// the person looked. Without By.At it counts once look-ups have seen that time pass, see
+	// [Intent].Missed.
 	NotSent
 	// PaidBy confirms, by the operator's name, that a transaction paid for the
 	// item: it is filed, or reopened if it was proved not to have paid, and its

@@ -17,15 +17,26 @@ import (
 //   - its answer is at least as high as what was read before it;
 //   - nothing can land any more. With a last valid block height: the finalized
 //     height read before the look-up is above it. Without one: the host says so
-//     in CannotLand, and it was asked after SendBy + [Policy.CallTimeout].
+//     in CannotLand, and its sender has ended: the time that look-ups have seen to
+//     pass without it, [Intent].Missed with this one, is longer than what the sender
+//     has, SendBy - At, and [Policy].CallTimeout and twice LookEvery. What was final
+//     has no sender any more.
 func (p Policy) Complete(in Intent, v View, now time.Time) bool {
 	switch {
-	case !v.whole(in.At.Add(-p.WaterlineMargin), now) || in.Memo != "" && !v.ByMemo:
+	case !p.covers(&in, &v, now):
 		return false
 	case in.LastValid > 0:
 		return v.Before > in.LastValid
+	case in.Final:
+		return v.CannotLand
 	}
-	return v.CannotLand && v.Asked.After(in.SendBy.Add(p.CallTimeout))
+	missed, at := p.missed(&in, v.Asked, now)
+	return v.CannotLand && at.After(in.MissedAt) && missed > p.sends(&in)
+}
+
+// covers reports whether a look-up would have shown an intent that was there.
+func (p *Policy) covers(in *Intent, v *View, now time.Time) bool {
+	return v.whole(in.At.Add(-p.WaterlineMargin), now) && (in.Memo == "" || v.ByMemo)
 }
 
 // whole reports whether a look-up covers everything from a moment on and was not made
@@ -53,8 +64,11 @@ func (s *step) looked(e *Looked) error {
 	switch {
 	case e.Finding == LookFound:
 		err := s.sighted(&e.Seen, e.View.Asked)
-		if err != nil || len(s.log) > 0 || in == nil || in.Settled() || !s.another(in, &e.Seen) || !s.p.Complete(*in, e.View, s.by.At) {
+		if err != nil || len(s.log) > 0 || in == nil || in.Settled() || !s.another(in, &e.Seen) {
 			return err
+		}
+		if !s.p.Complete(*in, e.View, s.by.At) {
+			return s.incomplete(in, &e.View)
 		}
 	case e.Finding == LookUnknown:
 		s.later = true
@@ -64,8 +78,7 @@ func (s *step) looked(e *Looked) error {
 	case in.Proof != 0:
 		return nil
 	case !s.p.Complete(*in, e.View, s.by.At):
-		s.later = !in.Final
-		return nil
+		return s.incomplete(in, &e.View)
 	case in.Final:
 		return s.deny(in.Number, e.View.Asked, "a complete look-up does not find it")
 	}
@@ -120,9 +133,8 @@ func (s *step) missing(in *Intent, asked time.Time) error {
 	}
 	switch {
 	case s.waitsFor(in):
-		if asked.Sub(in.At) <= s.p.ConfirmTimeout {
-			s.later = true
-			return nil
+		if age := asked.Sub(in.At); age >= 0 && age <= s.p.ConfirmTimeout { // before its commit: a clock was ahead
+			return s.unseen(in, asked)
 		}
 		return s.lost(in, Negative)
 	case in.Open():

@@ -24,21 +24,12 @@ func TestNothingIsBegunBeforeEveryEarlierIntentIsProved(t *testing.T) {
 	}
 	r := ready(t).begin(swap.Send).answer(statemachine.Unknown)
 	r.refused(swap.Ordered{By: r.operator(), Order: swap.OrderRefund, Reason: "x"}, statemachine.ErrHeld)
-	// Not before SendBy + call time-out; an answer under the lease moves SendBy.
+	// An answer under the lease moves SendBy.
 	r = ready(t).begin(swap.Send)
 	sent, lease := r.now, r.i().Lease.Until
 	r.wait(time.Second).answer(statemachine.Failed)
 	if by := r.latest().SendBy; !by.Equal(sent.Add(time.Second)) {
 		t.Errorf("send by %v, lease until %v", by, lease)
-	}
-	r.now = r.latest().SendBy.Add(30 * time.Second)
-	r.missing(1)
-	if r.latest().Proof != 0 {
-		t.Error("proved at SendBy + call time-out")
-	}
-	r.wait(time.Microsecond).missing(1)
-	if r.latest().Proof != swap.Negative {
-		t.Error("not proved after SendBy + call time-out")
 	}
 	// It holds before it is kept as fees, too.
 	rr := memo(deposits(t).do(observedDeposit("sig1", 150_000)), "nexus:carol").begin(swap.Send).answer(statemachine.Failed).order(swap.OrderRefund)
@@ -112,7 +103,7 @@ func TestAnswers(t *testing.T) {
 	t.Run("on Solana with another signature", func(t *testing.T) {
 		r := sending(t)
 		r.do(swap.Answered{By: r.worker(), Number: 1, Outcome: statemachine.Done, TxID: "other"}).is("sending").kinds(swap.SecondOutbound)
-		r.found(1, 1).is("sending").wait(time.Hour) // the other one is open
+		r.found(1, 1).is("sending").wait(time.Hour).watch(2) // the other one is open
 		v := r.view(2)
 		r.do(swap.Looked{By: r.worker(), Number: 2, Finding: swap.LookMissing, View: v}).is(awaitingText)
 		if r.i().Hold.Kind != 0 {
@@ -328,22 +319,16 @@ func TestDustHoldsNothingUp(t *testing.T) {
 // A negative counts from when it was asked: what a sender hands over later is not in
 // it, however late it is told.
 func TestAnOldNegativeProvesNoLaterSend(t *testing.T) {
-	look := func(r *run[swap.Deposit], asked time.Duration, at time.Duration) swap.Looked {
-		ev := swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookMissing, View: r.view(1)}
-		ev.At, ev.View.Asked = r.latest().SendBy.Add(at), r.latest().SendBy.Add(asked)
-		return ev
-	}
-	const call = 30 * time.Second
 	for _, c := range []struct {
-		asked, told time.Duration
-		proved      bool
-	}{
-		{-time.Minute, time.Hour, false}, {call, time.Hour, false}, {call + time.Microsecond, time.Hour, true}, {time.Hour, time.Hour, true},
-		{time.Hour + time.Microsecond, time.Hour, false}, // from the future
-	} {
-		r := ready(t).begin(swap.Send).answer(statemachine.Failed)
-		if r.do(look(r, c.asked, c.told)); (r.latest().Proof == swap.Negative) != c.proved {
-			t.Errorf("asked %v, told %v: %v", c.asked, c.told, r.latest().Proof)
+		asked  time.Duration // since the latest look-up
+		proved bool
+	}{{-time.Minute, false}, {0, false}, {time.Microsecond, true}, {time.Hour, true}, {time.Hour + time.Microsecond, false}} { // the last one from the future
+		r := ready(t).begin(swap.Send).answer(statemachine.Failed).watch(1)
+		v := r.view(1)
+		v.Asked = r.latest().MissedAt.Add(c.asked)
+		r.now = r.latest().MissedAt.Add(time.Hour)
+		if r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookMissing, View: v}); (r.latest().Proof == swap.Negative) != c.proved {
+			t.Errorf("asked %v after the latest look-up: %v", c.asked, r.latest().Proof)
 		}
 	}
 	// The time-out of what was answered as sent, on both chains.
@@ -352,7 +337,7 @@ func TestAnOldNegativeProvesNoLaterSend(t *testing.T) {
 		state string
 	}{{10 * time.Minute, "stays"}, {10*time.Minute + time.Microsecond, "moves"}} {
 		d, cr := debited(t), awaiting(t)
-		d.wait(time.Hour)
+		d.wait(time.Hour).watch(1)
 		cr.wait(time.Hour)
 		v, w := d.view(1), cr.view(1)
 		v.Asked, w.Asked = t0.Add(c.asked), t0.Add(c.asked)
@@ -375,4 +360,96 @@ func TestAnOldNegativeProvesNoLaterSend(t *testing.T) {
 			t.Errorf("asked at %v and %v: looked back until %v", c.solana, c.nexus, r.i().LookedBack)
 		}
 	}
+}
+
+// look misses the first intent, asked now and told now.
+func look[A any](r *run[A]) *run[A] {
+	r.t.Helper()
+	return r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookMissing, View: r.view(1)})
+}
+
+// What proves that a sender has ended is the time that look-ups in a row have seen to pass: to the
+// microsecond what the sender had, a call, and twice the pause between look-ups.
+func TestTimeCountsThatLookUpsHaveSeen(t *testing.T) {
+	const tick = time.Microsecond
+	every := 2 * policy.LookEvery
+	need := policy.Lease + policy.CallTimeout + every // 6 m 30 s
+	for name, c := range map[string]struct {
+		gaps   []time.Duration // between the look-ups; the first one is that long after the commit
+		missed time.Duration   // 0: it is proved
+	}{
+		"at what is needed": {[]time.Duration{every, every, every, every, every, every, need - 6*every}, need},
+		"above it":          {[]time.Duration{every, every, every, every, every, every, need - 6*every + tick}, 0},
+		"a gap":             {[]time.Duration{every, every, every, every, every, every + tick, need - 6*every + tick}, need - every + tick},
+		"a day":             {[]time.Duration{24 * time.Hour}, 0},
+		"set forward":       {[]time.Duration{every, every, every, every, every, 6 * time.Minute, tick}, 5*every + tick},
+		"set back":          {[]time.Duration{every, every, every, -2 * time.Hour, every, every}, 5 * every},
+		"set back and on":   {[]time.Duration{every, every, every, -2 * time.Hour, every, every, every, need - 6*every + tick}, 0},
+	} {
+		r := ready(t).begin(swap.Send)
+		for _, gap := range c.gaps {
+			look(r.wait(gap))
+		}
+		if in := r.latest(); (in.Proof == swap.Negative) != (c.missed == 0 && name != "a day") || in.Proof == 0 && in.Missed != c.missed {
+			t.Errorf("%s: proof %v, missed for %v, expected %v", name, in.Proof, in.Missed, c.missed)
+		}
+	}
+	// Enough is enough: while something may be on its way, no further version is made.
+	r := ready(t).begin(swap.Send).watch(1)
+	version := r.i().Version
+	v := r.wait(time.Minute).view(1)
+	v.CannotLand = false
+	if r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookMissing, View: v}); r.i().Version != version {
+		t.Errorf("version %d, %d before", r.i().Version, version)
+	}
+	// What does not cover the intent has seen nothing.
+	r = ready(t).begin(swap.Send).wait(time.Minute)
+	v = r.view(1)
+	v.From = r.latest().At
+	if r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookMissing, View: v}); r.latest().Missed != 0 {
+		t.Errorf("missed for %v", r.latest().Missed)
+	}
+}
+
+// Who answers under the lease is done with it, and its call may be under way: the time begins anew,
+// and is shorter. An answer without the lease ends nothing.
+func TestAnAnswerUnderTheLeaseBeginsTheTimeAnew(t *testing.T) {
+	r := ready(t).begin(swap.Send)
+	for range 4 {
+		look(r.wait(time.Minute))
+	}
+	late := *r
+	late.do(swap.Answered{By: by(swap.Worker, r.now), Fence: 7, Number: 1, Outcome: statemachine.Failed, Reason: "late"})
+	if in := late.latest(); in.Missed != 4*time.Minute || !in.SendBy.Equal(in.At.Add(policy.Lease)) {
+		t.Errorf("late: %+v", in)
+	}
+	r.answer(statemachine.Failed)
+	if in := r.latest(); in.Missed != 0 || !in.MissedAt.Equal(r.now) || !in.SendBy.Equal(r.now) {
+		t.Fatalf("%+v", in)
+	}
+	for range 5 {
+		if look(r.wait(time.Minute)); r.latest().Proof != 0 {
+			t.Fatalf("a call may be under way: %+v", r.latest())
+		}
+	}
+	if look(r.wait(30*time.Second + time.Microsecond)); r.latest().Proof != swap.Negative {
+		t.Errorf("%+v", r.latest())
+	}
+}
+
+// A clock that was ahead when the lease was given gives its sender no more time than a lease has,
+// and once it is right the item ends as ever.
+func TestAnIntentOfAClockThatWasAhead(t *testing.T) {
+	r := ready(t).claim()
+	r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
+	r.item.Lease.Until = r.now.Add(time.Hour) // given by a clock that was ahead
+	if r.do(r.begun(swap.Send)); !r.latest().SendBy.Equal(r.now.Add(policy.Lease)) {
+		t.Errorf("send by %v", r.latest().SendBy)
+	}
+	x := ready(t).wait(10 * 365 * 24 * time.Hour).begin(swap.Send).answer(statemachine.Done)
+	x.now = t0.Add(time.Hour)
+	for range 3 {
+		look(x.wait(time.Minute))
+	}
+	x.is(toBeRefundedText)
 }

@@ -230,7 +230,39 @@ func (r *run[A]) view(number int64) swap.View {
 func (r *run[A]) missing(number int64) *run[A] {
 	r.t.Helper()
 	r.later(number)
+	r.watch(number)
 	return r.do(swap.Looked{By: r.worker(), Number: number, Finding: swap.LookMissing, View: r.view(number), Nexus: r.view(number), Control: r.ctl})
+}
+
+// sends is for how long an intent without a last valid height must be missed.
+func (r *run[A]) sends(in swap.Intent) time.Duration {
+	return in.SendBy.Sub(in.At) + r.p.CallTimeout + 2*r.p.LookEvery
+}
+
+// watch has look-ups miss an intent, from when that counts, for the time that a proof needs.
+// What they say proves nothing.
+func (r *run[A]) watch(number int64) *run[A] {
+	r.t.Helper()
+	in := r.i().Intent(number)
+	if in == nil || in.LastValid > 0 || in.Settled() {
+		return r
+	}
+	now := r.now
+	for r.now = in.MissedAt; r.i().Intent(number).Missed <= r.sends(*in); {
+		r.now = r.now.Add(min(2*r.p.LookEvery, r.sends(*in)-r.i().Intent(number).Missed+time.Microsecond))
+		ev := swap.Looked{By: r.worker(), Number: number, Finding: swap.LookMissing, View: r.view(number)}
+		ev.View.CannotLand = false
+		r.do(ev)
+	}
+	r.now = later(now, r.now.Add(time.Microsecond))
+	return r
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // prove waits until the latest intent can be proved, and proves it.

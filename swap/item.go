@@ -124,6 +124,13 @@ type Intent struct {
 	// an answer, or a person; zero: nobody has said so. What denies that it went out counts
 	// only if it was asked later, in whichever order the two arrive.
 	SeenAt time.Time
+	// Missed is the time that look-ups have seen to pass since its commit, or since its sender
+	// said under the lease that it is done: what lies between two that did not find it, the later
+	// one asked at most twice [Policy].LookEvery after the other. It counts up to what a proof
+	// needs, and only without a last valid height. MissedAt is when the latest of these look-ups
+	// was asked, before the first of them when the time began.
+	Missed   time.Duration
+	MissedAt time.Time
 }
 
 // Open reports whether nobody knows yet what became of it.

@@ -24,6 +24,9 @@ func matrixEvents[A any]() []matrixEvent[A] {
 	worker := func(r *run[A]) swap.By { return r.worker() }
 	looked := func(f swap.Finding, change func(r *run[A], s *swap.Sighting)) func(r *run[A]) swap.Event {
 		return func(r *run[A]) swap.Event {
+			if f == swap.LookMissing {
+				r.watch(1)
+			}
 			ev := swap.Looked{By: worker(r), Number: 1, Finding: f, View: r.view(1)}
 			if in := r.i().Intent(1); in != nil && f == swap.LookFound {
 				ev.Seen = sighting(*in, 99, true)

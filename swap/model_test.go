@@ -33,7 +33,7 @@ func modelKey[A any](w swaptest.World[A], status string) string {
 	}
 	i := w.Head()
 	fmt.Fprint(&b, status, i.Tried, i.Checked, i.Attempts, i.Hold.Kind, i.Lost, i.Reason, i.Fees,
-		w.Orders, w.Lies, w.Forks, w.Slips, len(w.Old), i.ByHand != swap.ByHand{})
+		w.Orders, w.Lies, w.Forks, w.Jumps, w.Slips, len(w.Old), i.ByHand != swap.ByHand{})
 	fresh(i.CheckAt)
 	if i.Lease.Holder != "" {
 		fresh(i.Lease.Until)
@@ -45,6 +45,16 @@ func modelKey[A any](w swaptest.World[A], status string) string {
 		fresh(in.SendBy)
 		fresh(in.ClosedAt)
 		fresh(in.SeenAt)
+		every, passed := w.Rules.Policy.LookEvery, w.Now.Sub(in.MissedAt)
+		switch {
+		case in.LastValid > 0 || in.Settled():
+		case in.Missed > in.SendBy.Sub(in.At)+w.Rules.Policy.CallTimeout+2*every:
+			fmt.Fprint(&b, "enough", passed > 0)
+		default:
+			fmt.Fprint(&b, in.Missed, min(passed, 2*every+1))
+		}
+		really := w.Now.Add(w.Then[k] - w.Ahead)
+		fmt.Fprint(&b, really.Before(in.SendBy), really.After(in.At.Add(swaptest.Land)))
 	}
 	var kinds []string
 	for _, d := range i.Discrepancies {
@@ -70,12 +80,13 @@ type modelRun[A any] struct {
 	orders int
 	lies   int
 	forks  int
+	jumps  int
 	crew   int
 	limit  int
 }
 
 func (m modelRun[A]) check(properties ...explore.Property[swaptest.World[A]]) (explore.Result, error) {
-	w := swaptest.World[A]{Rules: m.rules, Item: m.item, Now: t0, Control: open, Orders: m.orders, Lies: m.lies, Forks: m.forks, Limit: m.limit, Crew: m.crew, Hour: true}
+	w := swaptest.World[A]{Rules: m.rules, Item: m.item, Now: t0, Control: open, Orders: m.orders, Lies: m.lies, Forks: m.forks, Jumps: m.jumps, Limit: m.limit, Crew: m.crew, Hour: true}
 	return explore.CheckBy(explore.Model[swaptest.World[A]]{Init: []swaptest.World[A]{w}, Limit: 3 << 20,
 		Next: func(w swaptest.World[A], step func(string, swaptest.World[A])) {
 			for _, move := range w.Moves() {
@@ -134,7 +145,7 @@ func (m modelRun[A]) lying() []explore.Property[swaptest.World[A]] {
 
 func modelPolicy(attempts int32) swap.Policy {
 	p := swaptest.Policy()
-	p.MaxAttempts, p.StaleAfter = attempts, 300*24*time.Hour
+	p.MaxAttempts, p.StaleAfter, p.LookEvery = attempts, 300*24*time.Hour, 30*time.Minute
 	return p
 }
 
@@ -151,29 +162,36 @@ func creditModel(t *testing.T, attempts int32) modelRun[swap.Credit] {
 // The exact numbers: a model that silently shrinks proves less.
 func TestModelOfDeposits(t *testing.T) {
 	m := depositModel(t, 1)
-	m.prove(t, "honest", m.honest(), 4820)
+	m.prove(t, "honest", m.honest(), 8100)
 	m.orders, m.crew = 1, 1
-	m.prove(t, "honest, an order", m.honest(), 19875)
+	m.prove(t, "honest, an order", m.honest(), 41039)
 	if os.Getenv("SETTLE_SOAK") != "" {
 		m = depositModel(t, 2)
 		m.limit, m.orders, m.crew = 3, 1, 1
-		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 250097)
+		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 0)
 	}
+}
+
+// The store's clock is set forward or back once, at any moment.
+func TestModelOfAClockThatIsSet(t *testing.T) {
+	m := depositModel(t, 1)
+	m.jumps, m.crew = 1, 1
+	m.prove(t, "honest, a clock that is set", m.honest(), 27259)
 }
 
 func TestModelOfCredits(t *testing.T) {
 	m := creditModel(t, 1)
-	m.prove(t, "honest", m.honest(), 7894)
+	m.prove(t, "honest", m.honest(), 23686)
 	m.lies, m.crew = 1, 1
-	m.prove(t, "one lie", m.lying(), 16206)
+	m.prove(t, "one lie", m.lying(), 38658)
 	m.lies, m.orders = 0, 1
-	m.prove(t, "honest, an order", m.honest(), 21343)
+	m.prove(t, "honest, an order", m.honest(), 54368)
 	m.forks, m.orders = 1, 0
-	m.prove(t, "honest, a reorganisation", m.honest(), 24506)
+	m.prove(t, "honest, a reorganisation", m.honest(), 75796)
 	if os.Getenv("SETTLE_SOAK") != "" {
 		m = creditModel(t, 2)
 		m.limit, m.orders, m.crew = 3, 1, 1
-		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 248410)
+		m.prove(t, "honest, two attempts, three intents, an order", m.honest(), 0)
 	}
 }
 
@@ -186,7 +204,7 @@ func TestModelOfWhatIsGivenBackByHand(t *testing.T) {
 		n, _ := w.Paid()
 		return n == 1 && w.Known() && w.Head().ByHand != swap.ByHand{} && w.Item.Money().Refunded > 0
 	}))
-	m.prove(t, "one lie, given back by hand", properties, 3646)
+	m.prove(t, "one lie, given back by hand", properties, 12033)
 }
 
 // Two workers on one row, who crash, wait and lose their leases between any two
@@ -197,13 +215,13 @@ func TestModelOfTwoWorkers(t *testing.T) {
 	}
 	d := depositModel(t, 1)
 	d.lies = 1
-	d.prove(t, "one lie", d.lying(), 29152)
+	d.prove(t, "one lie", d.lying(), 0)
 	d = depositModel(t, 2)
 	d.limit = 3
-	d.prove(t, "deposits", d.honest(), 85140)
+	d.prove(t, "deposits", d.honest(), 0)
 	c := creditModel(t, 2)
 	c.limit = 3
-	c.prove(t, "credits", c.honest(), 131405)
+	c.prove(t, "credits", c.honest(), 0)
 }
 
 func (m modelRun[A]) prove(t *testing.T, name string, properties []explore.Property[swaptest.World[A]], states int) {

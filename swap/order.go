@@ -153,6 +153,9 @@ func (s *step) notSent(e *Ordered) error {
 		return nil
 	case in.Landed() && (!in.Filed || in.Chain == Solana && in.Memo != "" && s.side.allows(requeued)): // a rebuilt one that its chain names would be paid again
 		return s.refuse(statemachine.ErrIllegal, "it has paid; only a chain takes that back")
+	case in.Missed > s.p.sends(in) && s.said.After(in.MissedAt): // its sender has ended
+	case in.LastValid == 0 && e.At.IsZero():
+		return s.refuse(statemachine.ErrIllegal, "it may still be sent, since no look-ups have seen the time pass: say when you looked, by another clock")
 	case !s.said.After(in.SendBy.Add(s.p.CallTimeout)):
 		return s.refuse(statemachine.ErrIllegal, "it may still be sent until "+in.SendBy.Add(s.p.CallTimeout).Format(time.RFC3339))
 	case in.LastValid > 0 && e.Height <= in.LastValid:

@@ -32,7 +32,10 @@ func (s *step) begins(e *Begun) error {
 		return err
 	}
 	in := Intent{Number: e.Number, Action: e.Action, Attempt: i.Attempts.Of(e.Action) + 1, Chain: chain, Destination: destination,
-		At: s.by.At, SendBy: i.Lease.Until}
+		At: s.by.At, SendBy: i.Lease.Until, MissedAt: s.by.At}
+	if end := in.At.Add(s.p.Lease); in.SendBy.After(end) { // of a clock that was ahead
+		in.SendBy = end
+	}
 	in.Net, in.Fee = s.terms(e.Action)
 	if chain == Solana {
 		in.Memo = WriteMemo(e.Action, i.ID, i.Reason)
@@ -177,7 +180,7 @@ func (s *step) answer(e *Answered) error {
 	}
 	in = s.intent(e.Number)
 	if s.fenced(e.Fence) == nil && in.SendBy.After(s.by.At) {
-		in.SendBy = s.by.At // the sender is done with it
+		in.SendBy, in.Missed, in.MissedAt = s.by.At, 0, s.by.At // the sender is done with it, a call of its own may be under way
 	}
 	text := func(what string) string { return fmt.Sprintf("%s %d %s: %s", in.Action, in.Number, what, e.Reason) }
 	switch e.Outcome {
@@ -258,6 +261,7 @@ const maxFiled = MaxIntents + MaxIntents/10
 func (s *step) file(in Intent, rival string) {
 	s.own()
 	in.Number, in.At, in.SendBy, in.Filed, in.Outcome = int64(len(s.item.Intents))+1, s.by.At, s.by.At, true, statemachine.Unknown
+	in.MissedAt = s.by.At
 	s.claims(&in, rival)
 	s.item.Intents = append(s.item.Intents, in)
 }

@@ -102,5 +102,5 @@ func differing[V any](old, now []V, same func(a, b *V) bool) (added, altered []V
 func sameIntent(a, b *Intent) bool {
 	return a.Number == b.Number && a.Net == b.Net && a.Fee == b.Fee && a.Destination == b.Destination && a.SendBy.Equal(b.SendBy) &&
 		a.Outcome == b.Outcome && a.TxID == b.TxID && a.Claim == b.Claim && a.Proof == b.Proof &&
-		a.Final == b.Final && a.ClosedAt.Equal(b.ClosedAt) && a.SeenAt.Equal(b.SeenAt)
+		a.Final == b.Final && a.ClosedAt.Equal(b.ClosedAt) && a.SeenAt.Equal(b.SeenAt) && a.Missed == b.Missed && a.MissedAt.Equal(b.MissedAt)
 }

@@ -33,7 +33,7 @@ func TestTheNewestEvidenceDecides(t *testing.T) {
 	const seen = time.Minute
 	items := map[string]func(t *testing.T, asked time.Duration, errored, first bool) (paid bool, kinds []swap.DiscrepancyKind){
 		"deposit": func(t *testing.T, asked time.Duration, errored, first bool) (bool, []swap.DiscrepancyKind) {
-			return evidenceOf(debited(t).wait(time.Hour), asked, errored, first)
+			return evidenceOf(debited(t).wait(time.Hour).watch(1), asked, errored, first)
 		},
 		"credit": func(t *testing.T, asked time.Duration, errored, first bool) (bool, []swap.DiscrepancyKind) {
 			return evidenceOf(awaiting(t).wait(time.Hour), asked, errored, first)
@@ -42,7 +42,7 @@ func TestTheNewestEvidenceDecides(t *testing.T) {
 			return evidenceOf(refundSent(t).wait(time.Hour), asked, errored, first)
 		},
 		"refund of a credit": func(t *testing.T, asked time.Duration, errored, first bool) (bool, []swap.DiscrepancyKind) {
-			return evidenceOf(refunded(t).wait(time.Hour), asked, errored, first)
+			return evidenceOf(refunded(t).wait(time.Hour).watch(1), asked, errored, first)
 		},
 	}
 	for name, of := range items {
@@ -127,7 +127,7 @@ func TestWhatWasSeenLast(t *testing.T) {
 		"another transaction of the reference": {[]func(*deposit) swap.Event{changed(func(s *swap.Sighting) { s.TxID = "other" })}, 0},
 	} {
 		for d, counts := range map[time.Duration]bool{-time.Microsecond: false, 0: false, time.Microsecond: true} {
-			r := debited(t).wait(time.Hour)
+			r := debited(t).wait(time.Hour).watch(1)
 			var all []swap.Event
 			for _, ev := range c.told {
 				all = append(all, ev(r))
@@ -151,7 +151,7 @@ func TestWhatWasSeenLast(t *testing.T) {
 // A sighting that was stamped by a clock which was ahead holds no negative up once that clock is
 // right: the first one sets it right, the next one counts.
 func TestASightingOfAClockThatWasAhead(t *testing.T) {
-	r := debited(t).wait(10*24*time.Hour).found(1, 1)
+	r := debited(t).wait(10*24*time.Hour).watch(1).found(1, 1)
 	if r.i().Intents[0].SeenAt != r.now {
 		t.Fatalf("seen at %v", r.i().Intents[0].SeenAt)
 	}

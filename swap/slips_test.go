@@ -166,7 +166,7 @@ func TestAScanOfOthersIsANegative(t *testing.T) {
 		"an error":        {VaultSigned: true, Chain: swap.Nexus, TxID: "bb", Reference: 101, Amount: 9_890_000, Destination: "carol", Token: "USDD", Confirmations: 10, Errored: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := debited(t).wait(time.Hour)
+			r := debited(t).wait(time.Hour).watch(1)
 			x.Reference = r.latest().Reference
 			events := r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), swap.History{Chain: swap.Nexus, Outbound: []swap.Sighting{x}, View: r.view(1)})
 			r.do(events...).is(toBeRefundedText)

@@ -114,7 +114,8 @@ var intentTable = newTable(table[intentRow]{
 	state: func(r *intentRow) list {
 		in := &r.Intent
 		return list{{"destination text", maybe(&in.Destination)}, {"net_units int", always(&in.Net)}, {"fee_units int", always(&in.Fee)}, {"send_by time", always(&in.SendBy)}, {"outcome text", maybe(&in.Outcome)}, {"txid text", maybe(&in.TxID)}, {"proof text", maybe(&in.Proof)},
-			{"is_final bool", always(&in.Final)}, {"closed_at time", maybe(&in.ClosedAt)}, {"claim text", maybe(&in.Claim)}, {"seen_at time", maybe(&in.SeenAt)}}
+			{"is_final bool", always(&in.Final)}, {"closed_at time", maybe(&in.ClosedAt)}, {"claim text", maybe(&in.Claim)}, {"seen_at time", maybe(&in.SeenAt)},
+			{"missed int", always((*int64)(&in.Missed))}, {"missed_at time", always(&in.MissedAt)}}
 	},
 })
 

@@ -51,8 +51,8 @@ func fillSwaps(t *testing.T, conn *sql.Conn, syn syntax, n int) {
 		series, at, no, empty = fmt.Sprintf("generate_series(0, %d) AS s(key)", n-1), "now()", "false", "''::bytea"
 	}
 	texts := []string{
-		"INSERT INTO @swap_intents (direction, item, number, action, attempt, chain, net_units, fee_units, raw_tx, last_valid, at, filed, send_by, outcome, is_final) SELECT " +
-			"'deposit', 'i' || key, 1, 'send', 1, 'nexus', 1, 0, " + empty + ", 0, " + at + ", " + no + ", " + at + ", 'done', " + no + " FROM " + series,
+		"INSERT INTO @swap_intents (direction, item, number, action, attempt, chain, net_units, fee_units, raw_tx, last_valid, at, filed, send_by, missed, missed_at, outcome, is_final) SELECT " +
+			"'deposit', 'i' || key, 1, 'send', 1, 'nexus', 1, 0, " + empty + ", 0, " + at + ", " + no + ", " + at + ", 0, " + at + ", 'done', " + no + " FROM " + series,
 		"INSERT INTO @swap_discrepancies (direction, item, kind, key, amount_units, other_units, description, actor, at, " +
 			"closed_by, closed_at, firm) SELECT " +
 			"'deposit', 'i' || key, 'mismatch', 'k', 1, 2, '', '', " + at + ", 'oscar', " + at + ", " + no + " FROM " + series,

@@ -300,7 +300,7 @@ func TestTheDatabaseKeepsTheRulesOfSwaps(t *testing.T) {
 				t.Errorf("rows of %s are deleted", table)
 			}
 		}
-		const columns = "direction, number, action, attempt, chain, net_units, fee_units, raw_tx, last_valid, at, filed, send_by, is_final"
+		const columns = "direction, number, action, attempt, chain, net_units, fee_units, raw_tx, last_valid, at, filed, send_by, is_final, missed, missed_at"
 		for outcome, taken := range map[string]bool{"NULL": false, "'failed'": true} {
 			_, err := db.Exec("INSERT INTO " + db.table("swap_intents") + " (item, outcome, proof, " + columns + ") SELECT '" + fmt.Sprint(taken) + "', " + outcome + ", 'operator', " +
 				columns + " FROM " + db.table("swap_intents") + " WHERE item = 'row02'")

@@ -322,11 +322,19 @@ func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, sw
 	look := func(found bool) {
 		l.t.Helper()
 		in := latest()
-		ev := swap.Looked{By: by(swap.Worker), Number: in.Number, Finding: swap.LookMissing, View: swap.View{From: in.At.Add(-time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
-		if found {
-			ev.Finding, ev.Seen = swap.LookFound, swaptest.Sighting(&in, true)
+		miss := func() swap.Looked {
+			return swap.Looked{By: by(swap.Worker), Number: in.Number, Finding: swap.LookMissing, View: swap.View{From: in.At.Add(-time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
 		}
-		l.do(ev)
+		if found {
+			ev := miss()
+			ev.Finding, ev.Seen = swap.LookFound, swaptest.Sighting(&in, true)
+			l.do(ev)
+			return
+		}
+		for n := 0; n < 12 && latest().Proof == 0; n++ { // of which the first proves it on Solana
+			l.do(miss())
+			l.now = l.now.Add(50 * time.Second)
+		}
 	}
 	ready() // paid
 	begin(swap.Send)

@@ -20,6 +20,7 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Crew: 2, Orders: rapid.IntRange(0, 2).Draw(t, "orders"), Copies: rapid.IntRange(0, 1).Draw(t, "copies")}
 	apart := rapid.SampledFrom([]time.Duration{0, time.Second, rules.Policy.WaterlineMargin})
 	w.Slow, w.Lag = apart.Draw(t, "slow"), apart.Draw(t, "lag")
+	w.Jumps = rapid.IntRange(0, 2).Draw(t, "jumps")
 	w.Forks, w.Slips = rapid.IntRange(0, 2).Draw(t, "forks"), rapid.IntRange(0, 2).Draw(t, "slips")
 	var said []swap.Event
 	var asked, wrong []swap.Looked // negatives that are told later, and those of what is there
@@ -77,6 +78,15 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 		case kind == 0:
 			d := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Second, 31 * time.Second, 61 * time.Second, 3 * time.Minute, 5 * time.Minute, 10*time.Minute + 1000, time.Hour, 25 * time.Hour}).Draw(t, "time")
 			w.Now = w.Now.Add(d)
+		case kind == 1 && rapid.IntRange(0, 2).Draw(t, "watched") == 0:
+			for range rapid.IntRange(2, 9).Draw(t, "look-ups") {
+				w.Now = w.Now.Add(2 * rules.Policy.LookEvery)
+				for k := range w.Head().Intents {
+					if w.Head().Intents[k].Outcome != 0 || !w.Now.Before(w.Head().Intents[k].SendBy) {
+						w.look(int64(k)+1, func(name string, to World[A]) { look(name, to) })
+					}
+				}
+			}
 		case kind == 1 && len(said) > 0: // late, again, out of order
 			keep("again", rapid.SampledFrom(said).Draw(t, "again"))
 		case kind == 4 && rapid.IntRange(0, 3).Draw(t, "late") == 0: // a worker that has lost its lease
@@ -158,10 +168,10 @@ func outside[A any](t *rapid.T, w *World[A]) swap.Event {
 func (w World[A]) end(t *rapid.T) {
 	w.Workers = [2]Worker{}
 	for range 200 {
-		w.Now = w.Now.Add(11 * time.Minute)
+		w.Now = w.Now.Add(2 * w.Rules.Policy.LookEvery)
 		for k, p := range w.Places {
 			switch in := &w.Head().Intents[k]; {
-			case p == Landed, p == Flight && w.canLand(in):
+			case p == Landed, p == Flight && canLand(in, w.real(in)):
 				w = w.put(k, Final)
 			case p == Flight, p == Nowhere:
 				w = w.put(k, Dead)

@@ -16,7 +16,7 @@ func (w World[A]) chain(add func(string, World[A])) {
 			add(fmt.Sprintf("%d %s", k+1, what), w.put(k, p))
 		}
 		switch {
-		case place == Flight && w.canLand(in):
+		case place == Flight && canLand(in, w.real(in)):
 			become("lands", Landed)
 			become("lands with an error", Errored)
 			if in.Chain == swap.Nexus {
@@ -34,19 +34,27 @@ func (w World[A]) chain(add func(string, World[A])) {
 	}
 }
 
-func (w *World[A]) canLand(in *swap.Intent) bool {
-	return in.Chain == swap.Nexus || !w.Now.After(in.At.Add(Land))
+func canLand(in *swap.Intent, now time.Time) bool {
+	return in.Chain == swap.Nexus || !now.After(in.At.Add(Land))
 }
 
 // over: nothing of the intent can land any more, really.
-func (w *World[A]) over(in *swap.Intent) bool { return w.cannotLand(in, w.Places[in.Number-1]) }
+func (w *World[A]) over(in *swap.Intent) bool {
+	return cannotLand(in, w.Places[in.Number-1], w.real(in))
+}
 
-func (w *World[A]) cannotLand(in *swap.Intent, place Place) bool {
+// gone: as far as an honest host can see, nothing of the intent can land any more. What its
+// sender may still hand over on Nexus is not on its way, and no host sees it.
+func (w *World[A]) gone(in *swap.Intent) bool {
+	return w.over(in) || in.Chain == swap.Nexus && w.Places[in.Number-1] != Flight
+}
+
+func cannotLand(in *swap.Intent, place Place, now time.Time) bool {
 	switch place {
 	case Nowhere:
-		return !w.Now.Before(in.SendBy) || in.Chain == swap.Solana && !w.canLand(in)
+		return !now.Before(in.SendBy) || in.Chain == swap.Solana && !canLand(in, now)
 	case Flight:
-		return !w.canLand(in)
+		return !canLand(in, now)
 	}
 	return place == Dead
 }
@@ -91,7 +99,7 @@ func (w World[A]) look(n int64, add func(string, World[A])) {
 			add(fmt.Sprintf("%d is found", n), to)
 		}
 		if p >= Landed && w.Blocks[n-1].Before(in.At) {
-			ev.Finding, ev.View = swap.LookMissing, w.view(in, in.Chain == swap.Nexus || !w.canLand(in))
+			ev.Finding, ev.View = swap.LookMissing, w.view(in, in.Chain == swap.Nexus || !canLand(in, w.real(in)))
 			ev.View.From = in.At // its block is older
 			if to, ok := w.Take(ev); ok {
 				add(fmt.Sprintf("a scan from its commit on does not show %d", n), to)
@@ -100,10 +108,10 @@ func (w World[A]) look(n int64, add func(string, World[A])) {
 		return
 	}
 	for _, lie := range []bool{false, true} {
-		if lie && (w.Lies == 0 || w.over(in)) {
+		if lie && (w.Lies == 0 || w.gone(in)) {
 			continue
 		}
-		ev.Finding, ev.View = swap.LookMissing, w.view(in, lie || w.over(in))
+		ev.Finding, ev.View = swap.LookMissing, w.view(in, lie || w.gone(in))
 		to, ok := w.Take(ev)
 		if !ok {
 			continue
@@ -130,8 +138,7 @@ func (w *World[A]) view(in *swap.Intent, over bool) swap.View {
 // it says nothing about what is handed over later.
 func (w *World[A]) negative(n int) swap.Looked {
 	in := w.Head().Intent(int64(n))
-	over := w.over(in) || in.Chain == swap.Nexus && w.Places[n-1] != Flight
-	return swap.Looked{Number: in.Number, Finding: swap.LookMissing, View: w.view(in, over)}
+	return swap.Looked{Number: in.Number, Finding: swap.LookMissing, View: w.view(in, w.gone(in))}
 }
 
 // wrong is a look-up by a node that does not see what is there.

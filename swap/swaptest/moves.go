@@ -21,6 +21,7 @@ func (w World[A]) Moves() []Move[A] {
 		w.work(k, add)
 	}
 	w.chain(add)
+	w.jump(add)
 	w.restore(add)
 	i := w.Head()
 	for k := range i.Intents {
@@ -102,7 +103,7 @@ func (w World[A]) work(k int, add func(string, World[A])) {
 	}
 	emit("crashes", w, Worker{})
 	in := w.Head().Intent(me.Intent)
-	if !me.Sent && w.Now.Before(in.SendBy) {
+	if !me.Sent && w.real(in).Before(in.SendBy) {
 		to := w
 		if to.Places[me.Intent-1] == Nowhere {
 			to = to.put(int(me.Intent-1), Flight)

@@ -13,6 +13,7 @@ type Stray struct {
 	Intent swap.Intent
 	Place  Place
 	Block  time.Time // as in Blocks
+	Then   time.Duration
 }
 
 // restore are the moves of a store that is backed up, and restored from that copy
@@ -26,7 +27,6 @@ func (w World[A]) restore(add func(string, World[A])) {
 	if w.Kept != nil {
 		add("the copy is restored", w.restored())
 	}
-	then := w.then()
 	for k := range w.Strays {
 		s := &w.Strays[k]
 		become := func(what string, p Place) {
@@ -38,9 +38,9 @@ func (w World[A]) restore(add func(string, World[A])) {
 			add("a stray "+what, to)
 		}
 		switch {
-		case s.Place == Nowhere && then.Now.Before(s.Intent.SendBy): // by a process of before
+		case s.Place == Nowhere && w.then(s).Before(s.Intent.SendBy): // by a process of before
 			become("is handed over", Flight)
-		case s.Place == Flight && then.canLand(&s.Intent):
+		case s.Place == Flight && canLand(&s.Intent, w.then(s)):
 			become("lands", Landed)
 			become("lands with an error", Errored)
 			if s.Intent.Chain == swap.Nexus {
@@ -53,11 +53,8 @@ func (w World[A]) restore(add func(string, World[A])) {
 	w.lookBack(add)
 }
 
-// then is the world by the clock of before the restore.
-func (w World[A]) then() *World[A] {
-	w.Now = w.Now.Add(w.Behind)
-	return &w
-}
+// then is now by the clock of before the restore, as it went when a stray was begun.
+func (w *World[A]) then(s *Stray) time.Time { return w.Now.Add(w.Behind + s.Then - w.Ahead) }
 
 // restored is the store as the copy has it: its workers are gone, the vault's history
 // was scanned again.
@@ -70,9 +67,9 @@ func (w World[A]) restored() World[A] {
 	}
 	w.Strays = slices.Clone(w.Strays)
 	for k := known; k < len(w.Places); k++ {
-		w.Strays = append(w.Strays, Stray{w.Head().Intents[k], w.Places[k], w.Blocks[k]})
+		w.Strays = append(w.Strays, Stray{w.Head().Intents[k], w.Places[k], w.Blocks[k], w.Then[k]})
 	}
-	w.Item, w.Kept, w.Places, w.Blocks, w.Workers = *w.Kept, nil, slices.Clone(w.Places[:known]), slices.Clone(w.Blocks[:known]), [2]Worker{}
+	w.Item, w.Kept, w.Places, w.Blocks, w.Then, w.Workers = *w.Kept, nil, slices.Clone(w.Places[:known]), slices.Clone(w.Blocks[:known]), slices.Clone(w.Then[:known]), [2]Worker{}
 	w.Old = nil
 	w.Now, w.Behind = w.Now.Add(-w.Slow), w.Behind+w.Slow
 	w.Copies--
@@ -88,10 +85,10 @@ func (w World[A]) restored() World[A] {
 // lookBack is an honest one: it finds what a chain shows, by memo or by amount, which
 // an operator then files, and says that there is no more when nothing can land.
 func (w World[A]) lookBack(add func(string, World[A])) {
-	over, then := true, w.then()
+	over := true
 	for k := range w.Strays {
 		s := &w.Strays[k]
-		over = over && (s.Place != Flight || then.cannotLand(&s.Intent, s.Place)) // what is not handed over is not seen
+		over = over && (s.Place != Flight || cannotLand(&s.Intent, s.Place, w.then(s))) // what is not handed over is not seen
 		if s.Place < Landed {
 			continue
 		}
@@ -130,7 +127,7 @@ func (w World[A]) settleStrays() World[A] {
 	w.Strays = slices.Clone(w.Strays)
 	for k := range w.Strays {
 		switch s := &w.Strays[k]; {
-		case s.Place == Landed, s.Place == Flight && w.then().canLand(&s.Intent):
+		case s.Place == Landed, s.Place == Flight && canLand(&s.Intent, w.then(s)):
 			if s.Place == Flight {
 				s.Block = w.Now.Add(-w.Lag)
 			}

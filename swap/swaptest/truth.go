@@ -35,7 +35,7 @@ func (w *World[A]) Possible() (n int) {
 		}
 	}
 	for k := range w.Strays {
-		if s := &w.Strays[k]; s.Place >= Landed || s.Place != Errored && !w.then().cannotLand(&s.Intent, s.Place) {
+		if s := &w.Strays[k]; s.Place >= Landed || s.Place != Errored && !cannotLand(&s.Intent, s.Place, w.then(s)) {
 			n++
 		}
 	}

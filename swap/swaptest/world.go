@@ -1,12 +1,14 @@
 // Package swaptest has a world in which one item is swapped: two chains, two
 // workers that crash and forget, answers that lie or come late, orders of an
 // operator, a store that is restored from an older copy while the chains went on, on a
-// server whose clock is behind, and blocks whose times lag behind the store's. It is for
+// server whose clock is behind, blocks whose times lag behind the store's, and a store's
+// clock that is set forward or back at any moment. It is for
 // property tests of hosts and adapters, which run it on what they store, and for the
 // model checker, which visits all of it.
 package swaptest
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -95,6 +97,12 @@ type World[A any] struct {
 	// Behind how far Now is since. Lag is how far the time of a block is behind Now. Each
 	// is at most [swap.Policy].WaterlineMargin.
 	Slow, Behind, Lag time.Duration
+	// Jumps is how often the store's clock may still be set, at any moment, but not after a
+	// restore; Ahead is how far that has put Now ahead of the time that has really passed, and
+	// Then what it was when each intent was begun, by number.
+	Jumps int
+	Ahead time.Duration
+	Then  []time.Duration
 	// Trail is the audit trail of the item, kept if it is not nil.
 	Trail []statemachine.Transition[string]
 }
@@ -130,9 +138,25 @@ func (w World[A]) Take(ev swap.Event) (to World[A], ok bool) {
 		w.Trail = append(w.Trail[:len(w.Trail):len(w.Trail)], c.Log...)
 	}
 	for len(w.Places) < len(w.Head().Intents) {
-		w.Places, w.Blocks = append(slices.Clone(w.Places), Nowhere), append(slices.Clone(w.Blocks), time.Time{})
+		w.Places, w.Blocks, w.Then = append(slices.Clone(w.Places), Nowhere), append(slices.Clone(w.Blocks), time.Time{}), append(slices.Clone(w.Then), w.Ahead)
 	}
 	return w, true
+}
+
+// real is now by the store's clock as it went when an intent was begun: what a sender goes by,
+// who has a clock that does not jump, and the chains.
+func (w *World[A]) real(in *swap.Intent) time.Time { return w.Now.Add(w.Then[in.Number-1] - w.Ahead) }
+
+// jump sets the store's clock: forward by as much as a look-up may count, or by more than a
+// sender has, or back.
+func (w World[A]) jump(add func(string, World[A])) {
+	every := w.Rules.Policy.LookEvery
+	for _, d := range []time.Duration{2 * every, 12 * every, -2 * every} {
+		if to := w; w.Jumps > 0 && w.Restores == 0 {
+			to.Now, to.Ahead, to.Jumps = w.Now.Add(d), w.Ahead+d, w.Jumps-1
+			add(fmt.Sprintf("the clock is set by %v", d), to)
+		}
+	}
 }
 
 // put is the world in which an intent is at a place.

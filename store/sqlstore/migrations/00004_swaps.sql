@@ -160,6 +160,8 @@ CREATE TABLE @swap_intents (
 	closed_at {time},
 	claim {text}, -- the chain and transaction that a person has filed for it
 	seen_at {time}, -- of the latest word that it went out: a look-up that was asked before denies nothing
+	missed {int} NOT NULL CHECK (missed >= 0), -- nanoseconds that look-ups in a row have seen to pass without it, the last one asked at
+	missed_at {time} NOT NULL,
 	PRIMARY KEY (direction, item, number),
 	CHECK (proof IS NULL OR outcome IN ('failed', 'deferred')),
 	CONSTRAINT a_proof_has_an_outcome CHECK (proof IS NULL OR outcome IS NOT NULL), -- nobody has said yet that it failed

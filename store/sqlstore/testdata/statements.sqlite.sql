@@ -88,8 +88,8 @@ UPDATE @swap_discrepancies AS x
 	WHERE x.direction = ?4 AND x.item = ?5 AND x.kind = ?6 AND x.key = ?7;
 -- alterIntents
 UPDATE @swap_intents AS x
-	SET destination = ?1, net_units = ?2, fee_units = ?3, send_by = ?4, outcome = ?5, txid = ?6, proof = ?7, is_final = ?8, closed_at = ?9, claim = ?10, seen_at = ?11
-	WHERE x.direction = ?12 AND x.item = ?13 AND x.number = ?14;
+	SET destination = ?1, net_units = ?2, fee_units = ?3, send_by = ?4, outcome = ?5, txid = ?6, proof = ?7, is_final = ?8, closed_at = ?9, claim = ?10, seen_at = ?11, missed = ?12, missed_at = ?13
+	WHERE x.direction = ?14 AND x.item = ?15 AND x.number = ?16;
 -- alterParked
 UPDATE @settle_parked AS x
 	SET tries = ?1, error = ?2, next_try = ?3
@@ -2109,10 +2109,10 @@ INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_posit
 INSERT INTO @wallets (id, birth_height, scanned_to, follows_tip, announced)
 	VALUES (?1, ?2, ?3, ?4, ?5);
 -- intentTable.made.insertOne
-INSERT INTO @swap_intents (direction, item, number, action, attempt, chain, reference, memo, signature, raw_tx, last_valid, at, filed, destination, net_units, fee_units, send_by, outcome, txid, proof, is_final, closed_at, claim, seen_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24);
+INSERT INTO @swap_intents (direction, item, number, action, attempt, chain, reference, memo, signature, raw_tx, last_valid, at, filed, destination, net_units, fee_units, send_by, outcome, txid, proof, is_final, closed_at, claim, seen_at, missed, missed_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26);
 -- intentsOf
-SELECT x.direction, x.item, x.number, x.action, x.attempt, x.chain, x.reference, x.memo, x.signature, x.raw_tx, x.last_valid, x.at, x.filed, x.destination, x.net_units, x.fee_units, x.send_by, x.outcome, x.txid, x.proof, x.is_final, x.closed_at, x.claim, x.seen_at
+SELECT x.direction, x.item, x.number, x.action, x.attempt, x.chain, x.reference, x.memo, x.signature, x.raw_tx, x.last_valid, x.at, x.filed, x.destination, x.net_units, x.fee_units, x.send_by, x.outcome, x.txid, x.proof, x.is_final, x.closed_at, x.claim, x.seen_at, x.missed, x.missed_at
 	FROM (SELECT value->>0 AS direction, value->>1 AS item
 	FROM json_each(?1)) AS r
 	CROSS JOIN @swap_intents x
