@@ -97,8 +97,10 @@ func (e everything) fill(_ *switches.Switch, ev switches.Event) (switches.Event,
 	all, err := only(e.tx.Switches().Get(switches.Everything))
 	if started.All = all; err == nil && started.Recovery {
 		var is switches.State
-		is, err = e.tx.Switches().Ask(switches.Everything)
-		started.Moved = is.Moved
+		if is, err = e.tx.Switches().Ask(started.Scope); err == nil {
+			started.Moved = is.Moved
+			started.Unsettled, err = unsettled(e.tx, started.Scope, is)
+		}
 	}
 	return started, err
 }
@@ -184,7 +186,10 @@ func (s *Switches) Quiet(ctx context.Context, scope switches.Scope, wait time.Du
 	}
 }
 
-// Start lowers the level of a scope, or ends its recovery, see [switches.Started].
+// Start lowers the level of a scope, or ends its recovery, see [switches.Started]. The recovery
+// of a chain does not end while something stands open that may have been paid before the
+// restore: that is [withdrawal.ErrUnsettled], in a [withdrawal.UnsettledError] with the first
+// open point. [Withdrawals.Unsettled] has all of them.
 // What waits is offered again when a worker asks the next time.
 func (s *Switches) Start(ctx context.Context, ev switches.Started) (switches.Switch, error) {
 	return s.Do(ctx, ev.Scope, ev)

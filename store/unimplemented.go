@@ -269,6 +269,13 @@ func (u UnimplementedWithdrawals) Save(...withdrawal.Change) error { return u.no
 func (u UnimplementedWithdrawals) SaveBatches(...withdrawal.BatchChange) error {
 	return u.no("SaveBatches")
 }
+func (u UnimplementedWithdrawals) Say(...withdrawal.Statement) error { return u.no("Say") }
+func (u UnimplementedWithdrawals) Statements(uuid.UUID, int64) ([]withdrawal.Statement, error) {
+	return none[[]withdrawal.Statement](u, "Statements")
+}
+func (u UnimplementedWithdrawals) Unclaimed(uuid.UUID) ([]withdrawal.Statement, error) {
+	return none[[]withdrawal.Statement](u, "Unclaimed")
+}
 func (u UnimplementedWithdrawals) Stats(time.Time, time.Duration, uuid.UUID) (withdrawal.Stats, error) {
 	return none[withdrawal.Stats](u, "Stats")
 }

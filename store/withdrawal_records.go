@@ -145,6 +145,17 @@ type WithdrawalRecords interface {
 	// BatchIDs pages through the ids of all batches, in their order.
 	BatchIDs(after uuid.UUID, limit int) ([]uuid.UUID, error)
 
+	// Say appends statements about the hot wallets of a database that was put back, in their
+	// order. A wallet that does not exist is [statemachine.ErrNotFound]; in a View it is
+	// [statemachine.ErrIllegal].
+	Say(statements ...withdrawal.Statement) error
+	// Statements returns those about a chain of one generation, in the order in which they were
+	// said.
+	Statements(chain uuid.UUID, generation int64) ([]withdrawal.Statement, error)
+	// Unclaimed returns, of every generation and in the order in which they were said, the
+	// statements about a chain that [withdrawal.UnclaimedFor] looks at.
+	Unclaimed(chain uuid.UUID) ([]withdrawal.Statement, error)
+
 	// Attempts returns all executions of a job, by fence.
 	Attempts(job uuid.UUID) ([]withdrawal.Attempt, error)
 	// Incidents pages through the incidents, or those without an acknowledgement

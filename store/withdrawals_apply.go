@@ -50,7 +50,8 @@ type candidates struct {
 	wallets map[uuid.UUID][]withdrawal.HotWallet // by chain
 	payers  map[uuid.UUID]withdrawal.HotWallet   // by id, as they were when the batch began
 	chains  asked
-	after   map[uuid.UUID]withdrawal.HotWallet // by id, as its changes leave those that were loaded with it
+	claims  map[uuid.UUID][]withdrawal.Statement // see unclaimed, by chain
+	after   map[uuid.UUID]withdrawal.HotWallet   // by id, as its changes leave those that were loaded with it
 }
 
 // fill asks the switch, and reads the sums of a new submission, the wallets of an event that names
@@ -58,13 +59,16 @@ type candidates struct {
 // been switched off, and whose the transaction of an event is.
 func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Event, error) {
 	w.Owner = uuid.NullUUID{}
-	w.Level, w.Recovering = 0, false
-	if onSwitch(ev) {
-		state, err := b.chains.state(b.tx, switches.Chain(w.Request.Chain))
+	w.Level, w.Recovering, w.Unclaimed = 0, false, ""
+	onLevel, chain := onSwitch(ev), chainOf(w, ev)
+	if (onLevel || onRecovery(ev)) && chain != uuid.Nil {
+		state, err := b.chains.state(b.tx, switches.Chain(chain))
 		if err != nil {
 			return ev, err
 		}
-		w.Level, w.Recovering = state.Level, state.Recovering
+		if w.Recovering = state.Recovering; onLevel {
+			w.Level = state.Level
+		}
 	}
 	var err error
 	if hash, byOutput, output, ok := w.Names(ev); ok {
@@ -97,9 +101,35 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 		if e.Wallets == nil {
 			e.Wallets, err = b.hotWallets(w.Request.Chain)
 		}
+		if err == nil {
+			err = b.unclaimed(w)
+		}
 		ev = e
+	case withdrawal.Refunded:
+		err = b.unclaimed(w)
 	}
 	return ev, err
+}
+
+// chainOf is the chain of a request, or of the one that an event creates.
+func chainOf(w *withdrawal.Withdrawal, ev withdrawal.Event) uuid.UUID {
+	switch e := ev.(type) {
+	case withdrawal.Submitted:
+		return cmp.Or(w.Request.Chain, e.Chain)
+	case withdrawal.Imported:
+		return cmp.Or(w.Request.Chain, e.Chain)
+	}
+	return w.Request.Chain
+}
+
+// onRecovery reports whether an event depends on whether the chain is recovering, and not on the
+// level of the switch.
+func onRecovery(ev withdrawal.Event) bool {
+	switch ev.(type) {
+	case withdrawal.Submitted, withdrawal.Enqueued, withdrawal.Requeued, withdrawal.Imported:
+		return true
+	}
+	return false
 }
 
 // onSwitch reports whether an event depends on the switch, see [withdrawal.Policy.Apply].

@@ -34,6 +34,9 @@ func (p *Policy) submit(c *step, e *Submitted) error {
 		return c.refuseRequest(statemachine.ErrInvalid, why)
 	}
 	needed, why := p.Approval.Approvals(e.Asset, human, e.Usage)
+	if c.Old.Recovering && needed == 0 {
+		needed, why = 1, "the database was put back: the windows of the policy have forgotten requests"
+	}
 	r.ApprovalsNeeded = needed
 	c.Log = make([]statemachine.Transition[uuid.UUID], 0, 2)
 	if err := c.moveRequest(OnSubmit, why); err != nil || needed > 0 {
@@ -153,6 +156,9 @@ func (p *Policy) enqueue(c *step, e *Enqueued) error {
 	if err := c.allowsRequest(OnEnqueue); err != nil {
 		return err
 	}
+	if err := c.reopens(); err != nil {
+		return err
+	}
 	if err := p.begins(c); err != nil {
 		return err
 	}
@@ -225,6 +231,9 @@ func (p *Policy) requeue(c *step, e *Requeued) error {
 	if ref := c.Old.Request.RefundReference; ref != "" {
 		return c.refuseRequest(ErrRefunded, "as "+ref)
 	}
+	if err := c.reopens(); err != nil {
+		return err
+	}
 	if j.ID != e.Job {
 		return c.refuseRequest(statemachine.ErrConflict, "the latest job is "+j.ID.String())
 	}
@@ -260,8 +269,19 @@ func (p *Policy) imported(c *step, e *Imported) error {
 	if err := c.allowsRequest(OnImport); err != nil {
 		return err
 	}
-	if c.Old.Job.Status != 0 {
-		return c.refuseRequest(statemachine.ErrIllegal, "it has had a job")
+	if c.Old.Job.Status != 0 || c.Old.Request.Status == RequestFailed { // it was requeued and paid after the copy was made
+		switch {
+		case !c.Old.Recovering:
+			return c.refuseRequest(statemachine.ErrIllegal, "it has had a job: only while its chain is recovering another one was")
+		case c.Old.Job.Live() || c.Old.Job.TxHash != "":
+			return c.refuseRequest(statemachine.ErrIllegal, "a transaction on file is not proven dead")
+		case c.Old.Request.flagged():
+			return c.refuseRequest(statemachine.ErrIllegal, maybePaid)
+		case c.Old.Job.ID == e.Job:
+			return c.refuseRequest(statemachine.ErrInvalid, "this is the job that failed: another one needs its own id")
+		case int(c.Old.Job.TxsOnFile) != len(c.Old.Txs):
+			return c.notLoaded()
+		}
 	}
 	if e.Job == uuid.Nil || e.AssetOnChain == uuid.Nil {
 		return c.refuseRequest(statemachine.ErrInvalid, "ids of job and asset on chain are needed")
@@ -298,7 +318,10 @@ func (p *Policy) imported(c *step, e *Imported) error {
 		return c.refuseRequest(err, "name the wallet that sent it")
 	}
 	m := new(importing)
-	c.Log, c.Reservations, c.New.Txs, c.room = m.log[:0], m.reservation[:0], m.txs[:0], true
+	c.Log, c.Reservations = m.log[:0], m.reservation[:0]
+	if len(c.Old.Txs) == 0 {
+		c.New.Txs, c.room = m.txs[:0], true
+	}
 	c.newJob(e.Job, e.AssetOnChain, wallet, time.Time{}) // an import uses no wallet
 	j := &c.New.Job
 	j.Priority, j.MaxRetries, j.RetryCount = Normal, max(1, p.MaxRetries), 1

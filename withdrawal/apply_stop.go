@@ -43,7 +43,21 @@ func (p *Policy) begins(c *step) error {
 		return c.refuse(statemachine.ErrIllegal, maybePaid)
 	}
 	if why := p.off(&c.Old); why != "" {
+		if c.Old.Recovering && why == stopped(c.Old.Level) {
+			return c.refuse(ErrUnsettled, "its chain is recovering")
+		}
 		return c.refuse(ErrOnHold, why)
+	}
+	return nil
+}
+
+// reopens refuses what makes an order to pay while it is not known what was paid before a restore.
+func (c *step) reopens() error {
+	switch {
+	case c.Old.Recovering:
+		return c.refuseRequest(ErrUnsettled, "its chain is recovering")
+	case c.Old.Unclaimed != "":
+		return c.refuseRequest(ErrUnclaimed, c.Old.Unclaimed)
 	}
 	return nil
 }

@@ -31,6 +31,13 @@ var (
 	// ErrOnHold: the request is held, its wallet is not active, or its chain is
 	// paused or stopped by the switch. It is [statemachine.ErrIllegal].
 	ErrOnHold = statemachine.NewSentinel("on-hold", "on hold", statemachine.ErrIllegal)
+	// ErrUnsettled: the database was put back to an earlier state, and the chain has not been
+	// started again, or is not to be started while something stands open that may have been
+	// paid: then it comes in an [UnsettledError]. It is ErrOnHold.
+	ErrUnsettled = statemachine.NewSentinel("unsettled", "what was paid before the restore is not known yet", ErrOnHold)
+	// ErrUnclaimed: somebody with this payee was paid before the restore, and nobody knows
+	// by which request, see [Unclaimed]. It is ErrOnHold.
+	ErrUnclaimed = statemachine.NewSentinel("unclaimed", "it may be what an unclaimed transfer paid", ErrOnHold)
 	// ErrInBatch: the job is one of a batch, and what becomes of its transaction
 	// is said to that. It is [statemachine.ErrIllegal].
 	ErrInBatch = statemachine.NewSentinel("in-batch", "it is in a batch", statemachine.ErrIllegal)
@@ -63,3 +70,11 @@ func (e *TakenError) Error() string { return fmt.Sprintf("%v: %s", e.Err, e.ID) 
 
 // Unwrap returns the sentinel.
 func (e *TakenError) Unwrap() error { return e.Err }
+
+// UnsettledError is the first open point of a chain that is not to be started yet.
+type UnsettledError struct{ Open Open }
+
+func (e *UnsettledError) Error() string { return fmt.Sprintf("%v: %v", ErrUnsettled, e.Open) }
+
+// Unwrap returns ErrUnsettled.
+func (e *UnsettledError) Unwrap() error { return ErrUnsettled }

@@ -106,7 +106,9 @@ type (
 	// queued, with one confirming job. Key: Hash. On a request that exists only
 	// Job, AssetOnChain, Hash, nonce and Wallets count; what else is set must
 	// be equal to what is stored, but for CreatedAt. With a nonce, Wallets must be the one wallet
-	// that sent it. An import is no use of a wallet: last_used_at stays.
+	// that sent it. An import is no use of a wallet: last_used_at stays. While the chain is
+	// recovering it makes another job also of a request that is failed, or approved after a
+	// requeue, where nothing of it can be mined: it was requeued and paid after the copy was made.
 	Imported struct {
 		By
 		Request      uuid.UUID

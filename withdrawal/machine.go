@@ -152,21 +152,22 @@ var jobTriggerNames = []string{"enqueue", "claim", "prepare", "dispatch", "broad
 	"cancel mined", "proven dead", "import", "revived", "stop", "hold", "hold what is out", "release", "paid by another", "late answer", "batched"}
 
 const (
-	extStop    = "a withdrawal must be stoppable before it is executed"
-	extEyes    = "four eyes: the first of two approvals leaves the request pending"
-	extImport  = "rows of a service that kept tx_hash on the request enter with their transaction"
-	extIntent  = "intent before effect: what may leave the house is on file first"
-	extBack    = "retry, snooze and rescue return the job to the queue"
-	extReview  = "sent or not is unknown: an operator decides, never a retry"
-	extUnknown = "after signing every failure is a look-up of the same transaction, never a new one"
-	extRevived = "a transaction that was declared dead was mined: it is not paid again, and an operator decides"
-	extHold    = "an operator may stop any payment until its first irreversible step"
-	extFlagged = "a fact that forbids another payment, or allows it again, moves the version; terminal still means that no edge leads to another state"
-	extPaidBy  = "the payment was mined under a hash that was not on file: it is not paid again"
-	extLate    = "a dispatch that was declared not sent was sent: it is not paid again"
-	extBatched = "one transaction pays many requests: its bytes are on file with the batch, which sends them"
-	extRefund  = "what the host gives back is closed here too, or an operator's requeue would pay what was refunded"
-	extDead    = "proof that no transaction on file can be mined allows another execution"
+	extStop      = "a withdrawal must be stoppable before it is executed"
+	extEyes      = "four eyes: the first of two approvals leaves the request pending"
+	extImport    = "rows of a service that kept tx_hash on the request enter with their transaction"
+	extForgotten = "after a restore, a requeue and the payment that followed it are told: it is not paid again"
+	extIntent    = "intent before effect: what may leave the house is on file first"
+	extBack      = "retry, snooze and rescue return the job to the queue"
+	extReview    = "sent or not is unknown: an operator decides, never a retry"
+	extUnknown   = "after signing every failure is a look-up of the same transaction, never a new one"
+	extRevived   = "a transaction that was declared dead was mined: it is not paid again, and an operator decides"
+	extHold      = "an operator may stop any payment until its first irreversible step"
+	extFlagged   = "a fact that forbids another payment, or allows it again, moves the version; terminal still means that no edge leads to another state"
+	extPaidBy    = "the payment was mined under a hash that was not on file: it is not paid again"
+	extLate      = "a dispatch that was declared not sent was sent: it is not paid again"
+	extBatched   = "one transaction pays many requests: its bytes are on file with the batch, which sends them"
+	extRefund    = "what the host gives back is closed here too, or an operator's requeue would pay what was refunded"
+	extDead      = "proof that no transaction on file can be mined allows another execution"
 )
 
 type (
@@ -193,6 +194,7 @@ var RequestMachine = statemachine.Must("withdrawal_request", []requestEdge{
 	{From: RequestPending, Trigger: OnImport, To: RequestQueued, Extension: extImport},
 	{From: RequestApproved, Trigger: OnImport, To: RequestQueued, Extension: extImport},
 	{From: RequestQueued, Trigger: OnImport, To: RequestQueued, Extension: extImport},
+	{From: RequestFailed, Trigger: OnImport, To: RequestQueued, Extension: extForgotten},
 	{From: RequestQueued, Trigger: OnCancel, To: RequestCancelled, Extension: extHold},
 	{From: RequestPending, Trigger: OnHold, To: RequestPending, Extension: extHold},
 	{From: RequestApproved, Trigger: OnHold, To: RequestApproved, Extension: extHold},

@@ -26,7 +26,7 @@ pending first approval pending, pending approve approved, pending automatic appr
 pending cancel cancelled, pending import queued,
 approved enqueue queued, approved reject rejected, approved cancel cancelled, approved import queued,
 queued job confirmed completed, queued job failed failed, queued import queued,
-failed requeue approved,
+failed requeue approved, failed import queued,
 queued cancel cancelled,
 pending hold pending, approved hold approved, queued hold queued,
 pending release pending, approved release approved, queued release queued,

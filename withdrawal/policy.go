@@ -60,6 +60,10 @@ type Chain struct {
 	// still send, or answer. A refund waits for it. Zero: no time is enough, and only an
 	// operator refunds what was dispatched: see [Policy.Refundable].
 	AnswerWithin time.Duration
+	// MinedWithin is within how many blocks of its signature a transaction can be mined,
+	// on a chain whose transactions have neither nonces nor inputs. Zero: without nonces
+	// they spend inputs. Only [Bound] asks for it.
+	MinedWithin uint64
 	// Paused: no payment of the chain begins. What is out is looked up, sent
 	// again and replaced as before.
 	Paused bool
@@ -126,6 +130,8 @@ func (c *Chain) malformed() string {
 		return "Confirmations is 0, at least 1 is needed"
 	case c.AnswerWithin < 0 || c.AnswerWithin%time.Microsecond != 0:
 		return fmt.Sprintf("AnswerWithin is %v, it must not be negative, and of whole microseconds", c.AnswerWithin)
+	case c.MinedWithin > 1<<32 || c.Nonces && c.MinedWithin != 0:
+		return fmt.Sprintf("MinedWithin is %d, it must be at most 2^32, and 0 where there are nonces", c.MinedWithin)
 	}
 	return ""
 }

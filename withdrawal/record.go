@@ -48,6 +48,9 @@ type Withdrawal struct {
 	// service for an event, as Owner is; no columns.
 	Level      switches.Level `json:",omitzero"`
 	Recovering bool
+	// Unclaimed names, as hash:output, a transfer that may have paid the request, see
+	// [UnclaimedFor]; empty if there is none. Given as Level is, for Enqueued and Refunded.
+	Unclaimed string `json:",omitempty"`
 	// Owner is valid where the transaction that the event names is another
 	// request's, or, with the zero id, a filler; looked up for Broadcast, Resolved
 	// and PaidBy, else not valid.

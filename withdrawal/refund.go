@@ -40,7 +40,8 @@ func (r *Request) paidAndRefunded() bool { return r.PaidAfter != "" && !r.Acknow
 // somebody says something (an error, a [statemachine.Refusal]). Dispatches must be
 // loaded. It may when all of these hold:
 //
-//   - the request has ended unpaid and is not refunded, its chain is not recovering;
+//   - the request has ended unpaid and is not refunded, its chain is not recovering, and no
+//     unclaimed transfer may have paid it;
 //   - nothing of it is live, or what was live reverted or was replaced by a
 //     cancelling transaction, at depth;
 //   - StraysSent is 0, and Mined, Disproved and Taken are empty; to an operator, who
@@ -72,7 +73,9 @@ func (p *Policy) refundable(w *Withdrawal, role Role, now time.Time) (at time.Ti
 	case !r.endedUnpaid() || j.Status != 0 && j.Status != JobFailed:
 		return illegal("it has not ended unpaid")
 	case w.Recovering:
-		return illegal("its chain is recovering: what was paid before the restore is not known")
+		return at, "its chain is recovering", ErrUnsettled
+	case w.Unclaimed != "":
+		return at, w.Unclaimed, ErrUnclaimed
 	case j.Live() && j.EvidenceHash == "":
 		return illegal("a transaction on file is not proven dead")
 	case r.StraysSent > 0:

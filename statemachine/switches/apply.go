@@ -59,6 +59,9 @@ type (
 		// database before somebody has said what was lost.
 		All   Switch
 		Moved bool `json:",omitzero"`
+		// Unsettled is why the recovery of a chain must not end yet, nil if it may; the
+		// service brings it. Nothing overrides it.
+		Unsettled error `json:"-"`
 	}
 	// Recovering makes the scope recovering, of an operator or the system, after the
 	// database was put back to an earlier state: of [Everything] with the restore, of
@@ -203,6 +206,8 @@ func (c *step) start(e *Started) error {
 			return nil
 		case e.Scope == Everything:
 			return c.refuse(statemachine.ErrIllegal, "after a restore each scope is started by itself")
+		case e.Unsettled != nil:
+			return c.refuse(e.Unsettled, "")
 		}
 		c.New.Recovering, c.New.Recovery, c.New.Generation = false, 0, is.Generation
 		return c.move(OnRecovered, e.Reason)

@@ -50,6 +50,17 @@ const (
 // Chain is the scope of the withdrawals of a chain.
 func Chain(id uuid.UUID) Scope { return Scope(chain + id.String()) }
 
+// OfChain is the id of the chain whose scope s is.
+func (s Scope) OfChain() (id uuid.UUID, is bool) {
+	text, is := strings.CutPrefix(string(s), chain)
+	if is {
+		var err error
+		id, err = uuid.Parse(text)
+		is = err == nil
+	}
+	return id, is
+}
+
 // Direction is the scope of the swaps in a direction, by the name of its machine.
 func Direction(name string) Scope { return Scope(direction + name) }
 

@@ -31,6 +31,7 @@ type withdrawalTables struct {
 	acks      []withdrawal.Acknowledgement
 	acked     map[incidentKey]bool
 	known     map[incidentKey]bool
+	said      []withdrawal.Statement
 	*trails[uuid.UUID]
 }
 

@@ -80,3 +80,37 @@ func (w withdrawals) PaidRequest(request, chain uuid.UUID, hash string, byOutput
 	}
 	return uuid.NullUUID{}, nil
 }
+
+// Say implements [store.WithdrawalRecords].
+func (w withdrawals) Say(statements ...withdrawal.Statement) error {
+	if err := w.tx.writes(); err != nil {
+		return err
+	}
+	for i := range statements {
+		if id := statements[i].Wallet; id != uuid.Nil && w.wallets.at[id] == nil {
+			return w.tx.fail(&statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "hot wallet", ID: id.String(), Event: "say"})
+		}
+	}
+	assign(w.tx, &w.withdrawalTables.said, append(w.said[:len(w.said):len(w.said)], statements...))
+	return nil
+}
+
+// Statements implements [store.WithdrawalRecords].
+func (w withdrawals) Statements(chain uuid.UUID, generation int64) (all []withdrawal.Statement, err error) {
+	for i := range w.said {
+		if s := &w.said[i]; s.Generation == generation && s.Chain == chain {
+			all = append(all, *s)
+		}
+	}
+	return all, nil
+}
+
+// Unclaimed implements [store.WithdrawalRecords].
+func (w withdrawals) Unclaimed(chain uuid.UUID) (all []withdrawal.Statement, err error) {
+	for i := range w.said {
+		if s := &w.said[i]; s.Chain == chain && s.OfUnclaimed() {
+			all = append(all, *s)
+		}
+	}
+	return all, nil
+}

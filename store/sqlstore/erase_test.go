@@ -23,6 +23,7 @@ var erasable = map[string][]string{
 	"withdrawal_acknowledgements": {"reason"},
 	"settle_journal":              {"error"},
 	"withdrawal_fillers":          {"reason"},
+	"withdrawal_statements":       {"reason"},
 }
 
 // The list is what the migrations say, and each other text of an append-only row is none
@@ -38,6 +39,7 @@ func TestEveryTextOfAnAppendOnlyRowIsSortedOut(t *testing.T) {
 		"withdrawal_acknowledgements": {"tx_hash", "claim", "block_hash", "actor", "role"},
 		"withdrawal_payments":         {"chain_id", "tx_form"},
 		"withdrawal_fillers":          {"chain_id", "tx_hash", "actor"},
+		"withdrawal_statements":       {"chain_id", "says", "tx_hash", "named", "amount_raw", "block_hash", "source", "actor"},
 		"withdrawal_batch_txs":        {"tx_hash"},
 		"activities":                  {"resource_type", "resource_id", "activity_type"},
 	}

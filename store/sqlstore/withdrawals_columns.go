@@ -197,3 +197,16 @@ var incidentTable = newTable(table[withdrawal.Incident]{
 })
 
 var incidentRows = newNumberedRows(incidentTable, "id")
+
+var statementTable = newTable(table[withdrawal.Statement]{
+	name: "withdrawal_statements",
+	fixed: func(s *withdrawal.Statement) list {
+		return list{{"chain_id text", always(&s.Chain)}, {"operation_wallet_address_id uuid", maybe(&s.Wallet)}, {"generation int", always(&s.Generation)},
+			{"says text", always(&s.Says)}, {"number int", always(&s.Number)}, {"low int", always(&s.Low)}, {"tx_hash text", always(&s.Hash)},
+			{"named text", always(&s.Text)}, {"asset_on_chain_id uuid", maybe(&s.Asset)}, {"amount_raw text", maybe(&s.Amount)},
+			{"withdrawal_request_id uuid", maybe(&s.Request)}, {"height int", always(&s.Height)}, {"block_hash text", always(&s.Block)},
+			{"source text", maybe(&s.Source)}, {"reason text", always(&s.Reason)}, {"actor text", always(&s.Actor)}, {"at time", always(&s.At)}}
+	},
+})
+
+var statementRows = newNumberedRows(statementTable, "id")

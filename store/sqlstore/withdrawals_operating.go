@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
@@ -43,4 +44,36 @@ func (w withdrawals) Acknowledge(a withdrawal.Acknowledgement) error {
 // Acknowledgements implements [store.WithdrawalRecords].
 func (w withdrawals) Acknowledgements(request uuid.UUID) ([]withdrawal.Acknowledgement, error) {
 	return acknowledgementTable.find(w.tx, &acknowledgementsOf, nil, request.String())
+}
+
+var (
+	statementsAbout = statement{text: "SELECT " + statementTable.columns("x.") + " FROM @withdrawal_statements x " +
+		"WHERE x.chain_id = $1 AND x.generation = $2 ORDER BY x.id"}
+	unclaimedOf = statement{text: "SELECT " + statementTable.columns("x.") + " FROM @withdrawal_statements x " +
+		"WHERE x.chain_id = $1 AND x.says IN ('unclaimed', 'not this', 'dropped') ORDER BY x.id"}
+)
+
+// Say implements [store.WithdrawalRecords].
+func (w withdrawals) Say(statements ...withdrawal.Statement) error {
+	return w.save("withdrawal statement", func() error {
+		rows := new(batch)
+		for i := range statements {
+			statementTable.insertRow(rows, &statements[i])
+		}
+		err := statementRows.add(w.tx, rows)
+		if dangling(err) {
+			err = fmt.Errorf("withdrawal statements: %w: the hot wallet: %w", statemachine.ErrNotFound, err)
+		}
+		return err
+	})
+}
+
+// Statements implements [store.WithdrawalRecords].
+func (w withdrawals) Statements(chain uuid.UUID, generation int64) ([]withdrawal.Statement, error) {
+	return statementTable.find(w.tx, &statementsAbout, nil, chain.String(), generation)
+}
+
+// Unclaimed implements [store.WithdrawalRecords].
+func (w withdrawals) Unclaimed(chain uuid.UUID) ([]withdrawal.Statement, error) {
+	return statementTable.find(w.tx, &unclaimedOf, nil, chain.String())
 }

@@ -168,6 +168,10 @@ func (w *withdrawals) offered(t *testing.T) {
 		recoveringEvent(switches.Chain(utxos), switches.Begin, 2), endedEvent(switches.Chain(utxos)), endedEvent(switches.Chain(utxos2)),
 	} {
 		if ev != nil {
+			if started, is := ev.(switches.Started); is && started.Recovery {
+				chain, _ := started.Scope.OfChain()
+				w.settle(t, chain)
+			}
 			_, err := w.switches(t).Do(ctx, switches.ScopeOf(ev), ev)
 			noError(t, err)
 		}
@@ -250,8 +254,8 @@ func (w *withdrawals) recoveringRefunds(t *testing.T) {
 		if s == switches.Everything {
 			noError(t, refund(b, withdrawal.Operator, true), "what was refunded before the restore: ")
 		}
-		_, err = w.switches(t).Start(ctx, endedEvent(scope))
-		noError(t, err)
+		w.settle(t, chain)
+		w.started(t, chain)
 	}
 	refusedWith(t, refund(a, withdrawal.Operator, true), statemachine.ErrIllegal, "a refund of before the restore, after the start")
 	noError(t, refund(a, withdrawal.System, false), "a refund after the start: ")

@@ -351,6 +351,39 @@ CREATE TABLE @withdrawal_fillers (
 {append only withdrawal_fillers but reason of operation_wallet_address_id}
 {insert once withdrawal_fillers: operation_wallet_address_id, nonce; rowid}
 
+-- What operators have found out about hot wallets after the database was put back, in the order
+-- in which they said it.
+CREATE TABLE @withdrawal_statements (
+	id {id},
+	chain_id {text} NOT NULL,
+	operation_wallet_address_id {uuid} REFERENCES @operation_wallet_addresses (id), -- NULL: of none
+	generation {int} NOT NULL CHECK (generation >= 1), -- of the database then
+	says {text} NOT NULL CHECK (says IN ('through', 'coins', 'until', 'at depth', 'used', 'spends', 'coin', 'pays', 'own', 'unclaimed',
+		'books', 'not this', 'dropped')),
+	number {int} NOT NULL CHECK (number >= 0), -- a nonce, a height, or the number of an output
+	low {int} NOT NULL CHECK (low >= 0),
+	tx_hash {text} NOT NULL,
+	named {text} NOT NULL, -- a payee, a coin, or the moment of the copy
+	asset_on_chain_id {uuid},
+	amount_raw {text} CHECK (ltrim(amount_raw, '0123456789') = ''),
+	withdrawal_request_id {uuid}, -- which was not paid by it
+	height {int} NOT NULL CHECK (height >= 0),
+	block_hash {text} NOT NULL,
+	source {text},
+	reason {text} NOT NULL,
+	actor {text} NOT NULL,
+	at {time} NOT NULL,
+	CONSTRAINT about_a_wallet_or_the_books CHECK ((says = 'books') = (operation_wallet_address_id IS NULL)),
+	CONSTRAINT a_transfer_is_whole CHECK ((says IN ('pays', 'own', 'unclaimed')) = (amount_raw IS NOT NULL)
+		AND (amount_raw IS NULL) = (asset_on_chain_id IS NULL))
+) {strict};
+
+CREATE INDEX withdrawal_statements_about ON @withdrawal_statements (chain_id, generation, id);
+CREATE INDEX withdrawal_statements_unclaimed ON @withdrawal_statements (chain_id, id) WHERE says IN ('unclaimed', 'not this', 'dropped');
+
+{append only withdrawal_statements but reason of operation_wallet_address_id}
+{insert once withdrawal_statements: id}
+
 -- One transaction, with its replacements, that pays many requests: those that
 -- have a version of it on file.
 CREATE TABLE @withdrawal_batches (
@@ -427,6 +460,7 @@ DELETE FROM @settle_versions WHERE version = 3;
 DROP TABLE @withdrawal_counts;
 DROP TABLE @withdrawal_batch_txs;
 DROP TABLE @withdrawal_batches;
+DROP TABLE @withdrawal_statements;
 DROP TABLE @withdrawal_fillers;
 DROP TABLE @withdrawal_payments;
 DROP TABLE @withdrawal_strays;

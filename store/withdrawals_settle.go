@@ -1,0 +1,194 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// Say stores what an operator has found out about the hot wallets of a database that was put
+// back: one of [withdrawal.StatementEvents]. It is in the journal. What is said again counts
+// in the place of what was said before, see [withdrawal.Unsettled].
+func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
+	if statemachine.NoEvent(ev) != "" {
+		_, err := s.policy.Statements(ev, withdrawal.Recovery{}, time.Time{})
+		return err
+	}
+	wallet := withdrawal.About(ev)
+	return call(ctx, s.update, ev, DomainWithdrawals, "hot wallet", wallet.String(), statemachine.EventName(ev), func(tx WithdrawalUnit) error {
+		var r withdrawal.Recovery
+		if books, is := ev.(withdrawal.BooksRead); is {
+			r.Chain = books.Chain
+		}
+		found, err := tx.Withdrawals().Wallets(wallet)
+		if err != nil {
+			return err
+		}
+		if len(found) == 1 {
+			r.Wallet, r.Chain = found[0], found[0].Chain
+		}
+		if r.Chain != uuid.Nil {
+			state, err := tx.Switches().Ask(switches.Chain(r.Chain))
+			if err != nil {
+				return err
+			}
+			r.Recovering, r.Generation = state.Recovering && !state.Moved, state.Generation
+		}
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		said, err := s.policy.Statements(ev, r, now)
+		if err != nil {
+			return err
+		}
+		return tx.Withdrawals().Say(said...)
+	})
+}
+
+// Unsettled returns up to limit (1 to [MaxPage]) points that stand open before a chain may be
+// started after a restore, see [withdrawal.Unsettled]; none for a chain that is not recovering.
+func (s *Withdrawals) Unsettled(ctx context.Context, chain uuid.UUID, limit int) ([]withdrawal.Open, error) {
+	if err := CheckLimit(limit); err != nil {
+		return nil, err
+	}
+	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Open, error) {
+		state, err := tx.Switches().Ask(switches.Chain(chain))
+		if err != nil || !state.Recovering {
+			return nil, err
+		}
+		known, err := copyOf(tx, chain, state.Generation)
+		if err != nil {
+			return nil, err
+		}
+		return withdrawal.Unsettled(known, limit)
+	})
+}
+
+// unsettled is the first point that stands open before a scope may be started, nil if there is
+// none. Only chains have some, in a store that has withdrawals.
+func unsettled(tx SwitchUnit, scope switches.Scope, state switches.State) (open, err error) {
+	chain, is := scope.OfChain()
+	unit, has := tx.(WithdrawalUnit)
+	if !is || !has || !state.Recovering {
+		return nil, nil
+	}
+	known, err := copyOf(unit, chain, state.Generation)
+	if errors.Is(err, ErrNoDomain) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	all, err := withdrawal.Unsettled(known, 1)
+	if err == nil && len(all) > 0 {
+		open = &withdrawal.UnsettledError{Open: all[0]}
+	}
+	return open, err
+}
+
+// copyOf reads what a store knows of a chain.
+func copyOf(tx WithdrawalUnit, chain uuid.UUID, generation int64) (c withdrawal.Copy, err error) {
+	records := tx.Withdrawals()
+	c.Chain = chain
+	wallets, err := records.HotWallets(chain)
+	if err != nil {
+		return c, err
+	}
+	if c.Statements, err = records.Statements(chain, generation); err != nil {
+		return c, err
+	}
+	for _, w := range wallets {
+		of := withdrawal.CopyWallet{HotWallet: w}
+		if of.KnownDeep, of.First, err = knownDeep(records, w, c.MadeAt()); err != nil {
+			return c, err
+		}
+		c.Wallets = append(c.Wallets, of)
+	}
+	c.OnFile = func(hash string, output uint32) (bool, error) { return onFile(records, chain, hash, output) }
+	c.MayBe = func(payee string) (all []uuid.UUID, err error) {
+		q := ListWithdrawals{Filter: withdrawal.Filter{Chain: chain, Kind: withdrawal.ListOpen}, Limit: MaxPage}
+		for {
+			page, err := records.List(q)
+			if err != nil || len(page) == 0 {
+				return all, err
+			}
+			for i := range page {
+				if r := &page[i].Request; withdrawal.MayBePaid(r) && withdrawal.SamePayee(r.ToAddress, payee) {
+					all = append(all, r.ID)
+				}
+			}
+			q.After = &page[len(page)-1].Request
+		}
+	}
+	return c, nil
+}
+
+// onFile reports whether a request has an output of a transaction on file; a filler is none.
+func onFile(records WithdrawalRecords, chain uuid.UUID, hash string, output uint32) (bool, error) {
+	owner, err := records.PaidRequest(uuid.Nil, chain, hash, true, output)
+	return owner.Valid && owner.UUID != uuid.Nil, err
+}
+
+// knownDeep looks for the highest nonce of a wallet that the copy, which was made at a moment,
+// knows as used at depth, from the highest on file down. first is the lowest on file if there is none.
+func knownDeep(records WithdrawalRecords, w withdrawal.HotWallet, madeAt time.Time) (deep, first uint64, err error) {
+	above := w.NextNonce // what is at or above it was looked at
+	for back := uint64(MaxPage); above > 0; back *= 2 {
+		from := uint64(0)
+		if above > back {
+			from = above - back
+		}
+		owned, err := records.NoncesFrom(w.ID, from)
+		if err != nil {
+			return 0, 0, err
+		}
+		for i := len(owned) - 1; i >= 0; i-- {
+			o := owned[i]
+			if first = o.Nonce; o.Nonce >= above || o.Request == uuid.Nil {
+				continue
+			}
+			of, err := records.Get(o.Request)
+			if err != nil {
+				return 0, 0, err
+			}
+			if of[0].Deep(w.ID, o.Nonce, madeAt) {
+				return o.Nonce + 1, first, nil
+			}
+		}
+		above = from
+	}
+	return 0, first, nil
+}
+
+// unclaimed tells the rule of a transfer that may have paid a request.
+func (b *candidates) unclaimed(w *withdrawal.Withdrawal) error {
+	all, known := b.claims[w.Request.Chain]
+	if !known {
+		var err error
+		if all, err = b.tx.Withdrawals().Unclaimed(w.Request.Chain); err != nil {
+			return err
+		}
+		if b.claims == nil {
+			b.claims = map[uuid.UUID][]withdrawal.Statement{}
+		}
+		b.claims[w.Request.Chain] = all
+	}
+	for _, s := range withdrawal.UnclaimedFor(all, &w.Request) {
+		claimed, err := onFile(b.tx.Withdrawals(), w.Request.Chain, s.Hash, uint32(s.Number))
+		if err != nil {
+			return err
+		}
+		if !claimed {
+			w.Unclaimed = s.Outpoint()
+			return nil
+		}
+	}
+	return nil
+}

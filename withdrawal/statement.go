@@ -1,0 +1,425 @@
+package withdrawal
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// After a restore the database has forgotten payments. What a person finds out about them
+// comes as the events below, is kept as rows of [Statement], and [Unsettled] holds against
+// it what the copy, which is the database as it was put back, knows.
+
+// What an operator says of a hot wallet while its chain is recovering. Of what is said
+// twice the last word counts: a mistake is corrected by saying it again.
+type (
+	// Bound says how far the wallet may have signed before the restore. It is said after
+	// every process that could sign has ended. What it names depends on the chain.
+	Bound struct {
+		By
+		Wallet uuid.UUID
+		// With nonces: no nonce at or above Through was signed. From is how many
+		// transactions of the wallet were in blocks at some moment before the copy was made;
+		// it counts only where the copy knows no nonce of the wallet that is used at depth.
+		Through uint64
+		From    uint64
+		// With inputs: the names, such as hash:output, of all coins that the wallet has at
+		// the tip and in the mempool, or of those that the signer's whole history spends.
+		Coins []string
+		// With neither ([Chain.MinedWithin]): the height of the chain's tip now.
+		Barrier uint64
+		Source  BoundSource `json:",omitzero"`
+		// SignerEnded is required with [SignerList]: each entry of the list since the copy
+		// is sent, refused or cancelled at the signer, so that none is sent next week, and
+		// the transaction of each is told by [Used].
+		SignerEnded bool
+		Reason      string // required: which log, which line
+	}
+	// AtDepth says what the chain shows at a block that is deep enough: with nonces Next,
+	// how many transactions of the wallet are in it and the blocks below it. Not needed of
+	// a chain with inputs.
+	AtDepth struct {
+		By
+		Wallet uuid.UUID
+		Block
+		Next   uint64
+		Reason string // may be empty
+	}
+	// Used tells of one transaction of the wallet that is mined at depth. Transfers are all
+	// that its receipt shows but the change: each must be on file of a request, Own, or
+	// told as [Unclaimed].
+	Used struct {
+		By
+		Wallet    uuid.UUID
+		Hash      string
+		Block     // where it was mined
+		Nonce     uint64
+		Inputs    []string // the coins that it spends, on a chain with inputs
+		Reverted  bool     // it paid nothing: no transfers
+		Transfers []UsedTransfer
+		// Coins are its own outputs to the wallet that may have been spent before the restore
+		// as well: all of them, but none of a transaction that was signed since.
+		Coins  []string
+		Reason string // may be empty
+	}
+	// UsedTransfer is a transfer to somebody, or with Own to the house itself.
+	UsedTransfer struct {
+		Transfer
+		Own bool
+	}
+	// Unclaimed tells of a transfer of a transaction that was told as [Used] of which nobody
+	// knows the request. Until it is known, or an operator says [NotThis] or [Dropped], no
+	// request with this payee gets a job, and none is refunded. A filler is never put in its place.
+	Unclaimed struct {
+		By
+		Wallet uuid.UUID
+		Hash   string
+		Transfer
+		Reason string // required
+	}
+	// BooksRead says, once after each restore, that the books of the host elsewhere were read for
+	// a chain: since the copy was made each refund is said again as [Cancelled], or [Held]
+	// where something is out, and [Refunded] with Already; each cancellation, rejection, hold
+	// and wallet that was switched off is said again.
+	BooksRead struct {
+		By
+		Chain  uuid.UUID
+		Since  time.Time // the moment of the copy; an earlier one only makes more to tell
+		Reason string    // required
+	}
+)
+
+// What ends an [Unclaimed] beside [Imported] and [PaidBy] of its output.
+type (
+	// NotThis says that the transfer did not pay Request, which goes on.
+	NotThis struct {
+		By
+		Wallet  uuid.UUID
+		Hash    string
+		Output  uint32
+		Request uuid.UUID
+		Reason  string // required
+	}
+	// Dropped says that the transfer keeps no request back any more.
+	Dropped struct {
+		By
+		Wallet uuid.UUID
+		Hash   string
+		Output uint32
+		Reason string // required
+	}
+)
+
+// StatementEvents returns an empty one of each event that becomes a [Statement]. They change no
+// record, and an operator says them.
+func StatementEvents() []Event {
+	return []Event{Bound{}, AtDepth{}, Used{}, Unclaimed{}, BooksRead{}, NotThis{}, Dropped{}}
+}
+
+// BoundSource is where a bound is known from.
+// Values: SignerLog, SignerList, PayerLog, Margin.
+type BoundSource = statemachine.Enum[boundSource]
+
+const (
+	SignerLog  BoundSource = iota + 1 // the log of the signer
+	SignerList                        // the own list of orders of a signer that also sends
+	PayerLog                          // the log lines of the payers, kept off the machine
+	Margin                            // a guess above what is known
+)
+
+type boundSource struct{}
+
+func (boundSource) Kind() string    { return "source of a bound" }
+func (boundSource) Names() []string { return boundSourceNames }
+
+var boundSourceNames = []string{"signer log", "signer list", "payer log", "margin"}
+
+// Saying is what a [Statement] says.
+// Values: SaidThrough, SaidCoins, SaidUntil, SaidAtDepth, SaidUsed, SaidSpends, SaidCoin, SaidPays, SaidOwn, SaidUnclaimed,
+// SaidBooks, SaidNotThis, SaidDropped.
+type Saying = statemachine.Enum[saying]
+
+const (
+	SaidThrough   Saying = iota + 1 // no nonce at or above Number was signed; at some time before the copy the chain's next was Low
+	SaidCoins                       // the coins follow
+	SaidUntil                       // at height Number nothing that was signed can be mined any more
+	SaidAtDepth                     // the block is at depth, and the wallet's next nonce there is Number
+	SaidUsed                        // Hash is mined at depth, with nonce Number
+	SaidSpends                      // Hash spends the coin Text
+	SaidCoin                        // the coin Text may have been spent: one of the bound where Hash is empty, else made by Hash
+	SaidPays                        // output Number of Hash pays Text
+	SaidOwn                         // output Number of Hash pays Text, which is the house
+	SaidUnclaimed                   // output Number of Hash pays Text, and nobody knows for whom
+	SaidBooks                       // the books were read since the time Text
+	SaidNotThis                     // output Number of Hash did not pay Request
+	SaidDropped                     // output Number of Hash keeps nothing back
+)
+
+type saying struct{}
+
+func (saying) Kind() string    { return "statement" }
+func (saying) Names() []string { return sayingNames }
+
+var sayingNames = []string{"through", "coins", "until", "at depth", "used", "spends", "coin", "pays", "own", "unclaimed", "books", "not this", "dropped"}
+
+// Statement is a row of withdrawal_statements, in the order in which they were said. Append-only.
+type Statement struct {
+	Chain      uuid.UUID
+	Wallet     uuid.UUID // zero of SaidBooks
+	Generation int64     // of the database when it was said
+	Says       Saying    `json:",omitzero"`
+	Number     uint64    // a nonce, a height or the number of an output, as Says tells
+	Low        uint64
+	Hash       string // of a transaction
+	Text       string // a payee, or the name of a coin
+	Asset      uuid.UUID
+	Amount     Raw // base units
+	Request    uuid.UUID
+	Height     uint64 // of the block where it was seen
+	Block      string
+	Source     BoundSource `json:",omitzero"`
+	Reason     string      // bounded
+	Actor      string
+	At         time.Time
+}
+
+// MaxStatement bounds the coins, inputs and transfers of one event.
+const MaxStatement = 10_000
+
+// About names the hot wallet of an event that becomes a [Statement], zero of [BooksRead].
+func About(ev Event) uuid.UUID {
+	switch e := ev.(type) {
+	case Bound:
+		return e.Wallet
+	case AtDepth:
+		return e.Wallet
+	case Used:
+		return e.Wallet
+	case Unclaimed:
+		return e.Wallet
+	case NotThis:
+		return e.Wallet
+	case Dropped:
+		return e.Wallet
+	}
+	return uuid.Nil
+}
+
+// Recovery is what a statement is judged by: the hot wallet that it names, as it is stored (of
+// [BooksRead] none, and the chain that it names), and whether that chain is recovering.
+type Recovery struct {
+	Chain      uuid.UUID
+	Wallet     HotWallet
+	Recovering bool
+	Generation int64
+}
+
+// Statements returns the rows that an event of an operator becomes; now is the store's time. A
+// refusal is a [statemachine.Refusal]; of several reasons the first of these is given: role or
+// actor, an unknown wallet, a chain that is not recovering, input.
+func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, error) {
+	s := statements{ev: ev, id: About(ev), chain: p.chain(r.Chain)}
+	by, _, reason, err := statemachine.Begin(ev, byOperator, now)
+	if err != nil {
+		return nil, s.refuse(err, reason)
+	}
+	switch {
+	case s.id != r.Wallet.ID || r.Wallet.ID != uuid.Nil && r.Wallet.Chain != r.Chain:
+		return nil, s.refuse(statemachine.ErrNotFound, "")
+	case !r.Recovering && (!endsUnclaimed(ev) || r.Generation == 0):
+		return nil, s.refuse(statemachine.ErrIllegal, "its chain is not recovering")
+	}
+	s.head = Statement{Chain: r.Chain, Wallet: s.id, Generation: r.Generation, Actor: by.Actor, At: by.At}
+	switch e := ev.(type) {
+	case Bound:
+		s.reason(e.Reason, true)
+		s.bound(&e)
+	case AtDepth:
+		s.reason(e.Reason, false)
+		s.seen(&e.Block)
+		s.number(e.Next)
+		s.add(SaidAtDepth, e.Next, "", "")
+	case Used:
+		s.reason(e.Reason, false)
+		s.seen(&e.Block)
+		s.used(&e)
+	case Unclaimed:
+		s.reason(e.Reason, true)
+		s.transfer(SaidUnclaimed, e.Hash, &e.Transfer)
+	case BooksRead:
+		s.reason(e.Reason, true)
+		since, err := statemachine.Time(e.Since)
+		if err != nil || since.After(by.At) {
+			s.bad("the moment of the copy is needed")
+		}
+		s.add(SaidBooks, 0, "", since.Format(time.RFC3339Nano))
+	case NotThis:
+		s.reason(e.Reason, true)
+		s.head.Request = e.Request
+		if e.Request == uuid.Nil {
+			s.bad("the id of the request is needed")
+		}
+		s.hash(e.Hash)
+		s.add(SaidNotThis, uint64(e.Output), e.Hash, "")
+	case Dropped:
+		s.reason(e.Reason, true)
+		s.hash(e.Hash)
+		s.add(SaidDropped, uint64(e.Output), e.Hash, "")
+	default:
+		return nil, s.refuse(statemachine.ErrInvalid, "it is no statement")
+	}
+	if s.why != "" {
+		return nil, s.refuse(statemachine.ErrInvalid, s.why)
+	}
+	return s.rows, nil
+}
+
+func endsUnclaimed(ev Event) bool {
+	switch ev.(type) {
+	case NotThis, Dropped:
+		return true
+	}
+	return false
+}
+
+// statements is the work on one event.
+type statements struct {
+	ev    Event
+	id    uuid.UUID
+	chain Chain
+	head  Statement
+	rows  []Statement
+	why   string // the first thing that is wrong
+}
+
+func (s *statements) refuse(err error, reason string) error {
+	return &statemachine.Refusal{Err: err, Machine: "hot wallet", ID: s.id.String(), Event: statemachine.EventName(s.ev), Reason: reason}
+}
+
+func (s *statements) bad(why string) {
+	if s.why == "" {
+		s.why = why
+	}
+}
+
+func (s *statements) reason(text string, needed bool) {
+	if s.head.Reason = statemachine.Bounded(text, MaxText); needed && text == "" {
+		s.bad("a reason is needed")
+	}
+}
+
+func (s *statements) number(n uint64) {
+	if n > MaxNonce {
+		s.bad("a number is above 2^63 - 2")
+	}
+}
+
+func (s *statements) hash(hash string) {
+	if !word(hash) {
+		s.bad("a hash has 1 to 100 bytes")
+	}
+}
+
+// seen checks that a block is at the depth of the policy.
+func (s *statements) seen(b *Block) {
+	if !word(b.Hash) || !b.final(s.chain.Confirmations) {
+		s.bad("the block is not canonical at the depth of the policy: what is not deep may still be replaced")
+	}
+	s.number(b.Height)
+	s.head.Height, s.head.Block = b.Height, b.Hash
+}
+
+func (s *statements) add(says Saying, n uint64, hash, text string) {
+	row := s.head
+	row.Says, row.Number, row.Hash, row.Text = says, n, hash, text
+	s.rows = append(s.rows, row)
+}
+
+// coins adds a row for each of some coins.
+func (s *statements) coins(says Saying, hash string, names []string) {
+	if len(names) > MaxStatement {
+		s.bad(fmt.Sprintf("there are more than %d", MaxStatement))
+	}
+	for _, name := range names {
+		if !word(name) {
+			s.bad("the name of a coin has 1 to 100 bytes")
+			return
+		}
+		s.add(says, 0, hash, name)
+	}
+}
+
+func (s *statements) bound(e *Bound) {
+	s.number(e.Through)
+	s.number(e.From)
+	s.number(e.Barrier)
+	s.head.Source = e.Source
+	c, says, n := &s.chain, SaidCoins, uint64(0)
+	switch {
+	case !e.Source.Valid():
+		s.bad("the source of the bound is needed")
+	case e.Source == SignerList && !e.SignerEnded:
+		s.bad("SignerEnded is needed: an entry of the signer's list that waits may be sent next week")
+	case c.Nonces && (e.Through < e.From || len(e.Coins) > 0 || e.Barrier != 0),
+		!c.Nonces && (e.Through != 0 || e.From != 0),
+		!c.Nonces && c.MinedWithin == 0 && e.Barrier != 0,
+		c.MinedWithin != 0 && (len(e.Coins) > 0 || e.Barrier == 0):
+		s.bad("a chain with nonces has Through and From, not below it, one with inputs Coins, and one with neither Barrier")
+	case c.Nonces:
+		says, n, s.head.Low = SaidThrough, e.Through, e.From
+	case c.MinedWithin != 0:
+		says, n = SaidUntil, e.Barrier+c.MinedWithin
+	}
+	s.add(says, n, "", "")
+	s.head.Low = 0
+	s.coins(SaidCoin, "", e.Coins)
+}
+
+func (s *statements) used(e *Used) {
+	s.hash(e.Hash)
+	s.number(e.Nonce)
+	switch inputs := !s.chain.Nonces && s.chain.MinedWithin == 0; {
+	case !s.chain.Nonces && e.Nonce != 0:
+		s.bad("the chain has no nonces")
+	case inputs != (len(e.Inputs) > 0) || !inputs && len(e.Coins) > 0:
+		s.bad("exactly on a chain with inputs a transaction spends some, and makes coins")
+	case e.Reverted && len(e.Transfers)+len(e.Coins) > 0:
+		s.bad("what reverted has paid nothing")
+	case len(e.Transfers) > MaxStatement:
+		s.bad(fmt.Sprintf("there are more than %d", MaxStatement))
+	}
+	s.add(SaidUsed, e.Nonce, e.Hash, "")
+	s.coins(SaidSpends, e.Hash, e.Inputs)
+	s.coins(SaidCoin, e.Hash, e.Coins)
+	seen := map[uint32]bool{}
+	for i := range e.Transfers {
+		t := &e.Transfers[i]
+		if seen[t.Output] {
+			s.bad(fmt.Sprintf("output %d comes twice", t.Output))
+		}
+		seen[t.Output] = true
+		says := SaidPays
+		if t.Own {
+			says = SaidOwn
+		}
+		s.transfer(says, e.Hash, &t.Transfer)
+	}
+}
+
+func (s *statements) transfer(says Saying, hash string, t *Transfer) {
+	s.hash(hash)
+	switch {
+	case t.Payee == "" || len(t.Payee) > 4*MaxAddress || !statemachine.Storable(t.Payee):
+		s.bad(fmt.Sprintf("a payee of 1 to %d characters is needed", MaxAddress))
+	case t.AssetOnChain == uuid.Nil:
+		s.bad("the asset on chain is needed")
+	case !t.AmountRaw.Valid() || t.AmountRaw.Sign() < 1:
+		s.bad("the amount is a positive number of base units")
+	}
+	s.head.Asset, s.head.Amount = t.AssetOnChain, t.AmountRaw
+	s.add(says, uint64(t.Output), hash, t.Payee)
+	s.head.Asset, s.head.Amount = uuid.Nil, ""
+}

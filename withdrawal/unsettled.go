@@ -1,0 +1,357 @@
+package withdrawal
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+)
+
+// A payment that was forgotten is harmless once what it would spend is spent at depth by
+// something that is known. So after a restore a chain is settled when, of each of its hot
+// wallets,
+//
+//  1. somebody has said how far it may have signed ([Bound]);
+//  2. all of that is used at depth ([AtDepth], [Used]);
+//  3. each transfer of each transaction that used it is a request's, the house's own, or
+//     told as [Unclaimed].
+//
+// What waits in a node's mempool counts for nothing: a node may not have seen what another
+// one mines.
+
+// OpenPoint says what is missing before a chain may be started after a restore.
+// Values: OpenBooks, OpenBound, OpenNonce, OpenHeight, OpenCoin, OpenUntold, OpenTransfer, OpenPayee.
+type OpenPoint = statemachine.Enum[openPoint]
+
+const (
+	OpenBooks    OpenPoint = iota + 1 // nobody has said [BooksRead]
+	OpenBound                         // nobody has said the [Bound] of Wallet
+	OpenNonce                         // nothing at depth is said to have used Nonce
+	OpenHeight                        // no [AtDepth] shows the height Number, up to which what was signed may be mined
+	OpenCoin                          // nothing at depth is said to have spent Coin
+	OpenUntold                        // Nonce is used at depth, and nobody has told by what ([Used])
+	OpenTransfer                      // output Number of Hash is of no request, not Own and not [Unclaimed]
+	OpenPayee                         // Request is queued, and output Number of Hash, which is unclaimed, may have paid it: hold it
+)
+
+type openPoint struct{}
+
+func (openPoint) Kind() string    { return "open point" }
+func (openPoint) Names() []string { return openPointNames }
+
+var openPointNames = []string{"books", "bound", "nonce", "height", "coin", "untold", "transfer", "payee"}
+
+// Open is one point that stands open before a chain may be started.
+type Open struct {
+	Chain   uuid.UUID
+	Wallet  uuid.UUID // zero of OpenBooks
+	Point   OpenPoint `json:",omitzero"`
+	Number  uint64    // of OpenNonce and OpenUntold the nonce
+	Coin    string
+	Hash    string
+	Payee   string
+	Amount  Raw
+	Request uuid.UUID // of OpenPayee
+}
+
+func (o Open) String() string {
+	of := fmt.Sprintf("chain %s, wallet %s: ", o.Chain, o.Wallet)
+	switch o.Point {
+	case OpenBooks:
+		return fmt.Sprintf("chain %s: nobody has said that the books were read", o.Chain)
+	case OpenBound:
+		return of + "nobody has said how far it may have signed"
+	case OpenNonce:
+		return of + fmt.Sprintf("nothing at depth is said to have used nonce %d", o.Number)
+	case OpenHeight:
+		return of + fmt.Sprintf("what it signed may be mined until height %d is at depth", o.Number)
+	case OpenCoin:
+		return of + "nothing at depth is said to have spent " + o.Coin
+	case OpenUntold:
+		return of + fmt.Sprintf("nonce %d is used, and nobody has told by what", o.Number)
+	case OpenTransfer:
+		return of + fmt.Sprintf("output %d of %s pays %s to %s, and of which request is not said", o.Number, o.Hash, o.Amount, o.Payee)
+	case OpenPayee:
+		return of + fmt.Sprintf("request %s may be paid by output %d of %s: hold it", o.Request, o.Number, o.Hash)
+	}
+	return of + o.Point.String()
+}
+
+// Copy is what a database that was put back knows of a chain, and what was said about it
+// since. Reads that Unsettled needs of single transfers alone are functions; an error of one ends it.
+type Copy struct {
+	Chain      uuid.UUID
+	Wallets    []CopyWallet // each hot wallet of the chain, whatever its role and status
+	Statements []Statement  // of the chain, in this generation, in the order in which they were said
+	// OnFile reports whether a request has the transaction, or this output of it, on file or
+	// among its strays. A filler does not count.
+	OnFile func(hash string, output uint32) (bool, error)
+	// MayBe returns the requests of the payee ([SamePayee]) that are to be paid, see [MayBePaid].
+	MayBe func(payee string) ([]uuid.UUID, error)
+}
+
+// CopyWallet is a hot wallet of a copy.
+type CopyWallet struct {
+	HotWallet
+	// KnownDeep is one above the highest nonce that the copy knows as used at depth
+	// ([Withdrawal.Deep]), 0 for none. What is below it was mined before it, and so before
+	// the copy was made, since a chain mines the nonces of a wallet in their order.
+	KnownDeep uint64
+	First     uint64 // the lowest nonce on file; counts where KnownDeep is 0 and NextNonce is not
+}
+
+// MadeAt is the moment at which the copy was made, by the last [BooksRead]; zero if nobody has said it.
+func (c *Copy) MadeAt() (at time.Time) {
+	for i := range c.Statements {
+		if s := &c.Statements[i]; s.Says == SaidBooks {
+			at, _ = time.Parse(time.RFC3339Nano, s.Text) // as it was written by Statements
+		}
+	}
+	return at
+}
+
+// Deep reports whether a request that was completed before a moment shows that the nonce of a
+// wallet is used at depth: the transaction that was mined has it. What was learnt after a
+// restore does not count, since what is below it may have been mined after the copy was made.
+func (w *Withdrawal) Deep(wallet uuid.UUID, nonce uint64, before time.Time) bool {
+	i := w.find(w.Request.FinalTxHash)
+	return w.Request.Status == RequestCompleted && w.Job.ProcessedAt.Before(before) && i >= 0 && w.Txs[i].exclusive(wallet, true, nonce, "")
+}
+
+// SamePayee reports whether two texts name the same payee: they are equal, or are the same
+// hexadecimal digits ([statemachine.HashForm]), as where only one of them has a checksum.
+func SamePayee(a, b string) bool { return statemachine.SameHash(a, b) }
+
+// MayBePaid reports whether a request has an order to be paid which nobody holds.
+func MayBePaid(r *Request) bool { return r.Status == RequestQueued && !r.Held }
+
+// Unsettled returns what stands open before the chain of a copy may be started, at most limit
+// points, at least 1, in the order of wallets by id; none: it may.
+func Unsettled(c Copy, limit int) ([]Open, error) {
+	u := unsettled{Copy: c, limit: max(limit, 1)}
+	if len(c.Wallets) == 0 { // nothing can have been paid
+		return nil, nil
+	}
+	if c.MadeAt().IsZero() {
+		u.add(Open{Point: OpenBooks})
+	}
+	wallets := slices.Clone(c.Wallets)
+	slices.SortFunc(wallets, func(a, b CopyWallet) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	for i := range wallets {
+		u.wallet = wallets[i].ID
+		known := knownOf(c.Statements, u.wallet)
+		u.spent(&wallets[i], known)
+		for _, tx := range known.used {
+			if err := u.explained(tx, known); err != nil {
+				return nil, err
+			}
+		}
+		if u.full() {
+			break
+		}
+	}
+	return u.open, nil
+}
+
+// known is what the last words say of one wallet.
+type known struct {
+	bound     *Statement
+	coins     []string // of the bound
+	next      uint64   // the wallet's next nonce at depth
+	height    uint64   // the highest that is at depth
+	used      []*usedTx
+	unclaimed []*Statement
+}
+
+// usedTx is one transaction at depth.
+type usedTx struct {
+	*Statement
+	spends, coins []string
+	pays          []*Statement
+}
+
+// knownOf reads the statements about a wallet. A bound takes the place of the one before it, and a
+// transaction that of what was told with the same hash, or the same nonce, since a nonce is used once.
+func knownOf(all []Statement, wallet uuid.UUID) *known {
+	k := new(known)
+	for i := range all {
+		s := &all[i]
+		if s.Wallet != wallet {
+			continue
+		}
+		tx := new(usedTx) // to which a part belongs: it was told last
+		if len(k.used) > 0 {
+			tx = k.used[len(k.used)-1]
+		}
+		switch s.Says {
+		case SaidThrough, SaidCoins, SaidUntil:
+			k.bound, k.coins = s, nil
+		case SaidAtDepth:
+			k.next, k.height = max(k.next, s.Number), max(k.height, s.Height)
+		case SaidUsed:
+			k.used = append(slices.DeleteFunc(k.used, func(was *usedTx) bool { return statemachine.SameHash(was.Hash, s.Hash) }), &usedTx{Statement: s})
+		case SaidCoin:
+			if s.Hash == "" {
+				k.coins = append(k.coins, s.Text)
+			} else {
+				tx.coins = append(tx.coins, s.Text)
+			}
+		case SaidSpends:
+			tx.spends = append(tx.spends, s.Text)
+		case SaidPays:
+			tx.pays = append(tx.pays, s)
+		case SaidUnclaimed:
+			k.unclaimed = append(k.unclaimed, s)
+		}
+	}
+	if k.bound != nil && k.bound.Says == SaidThrough {
+		last := map[uint64]*usedTx{}
+		for _, tx := range k.used {
+			last[tx.Number] = tx
+		}
+		k.used = slices.DeleteFunc(k.used, func(tx *usedTx) bool { return last[tx.Number] != tx })
+	}
+	return k
+}
+
+// unsettled collects open points.
+type unsettled struct {
+	Copy
+	wallet uuid.UUID
+	limit  int
+	open   []Open
+}
+
+func (u *unsettled) full() bool { return len(u.open) >= u.limit }
+
+func (u *unsettled) add(o Open) {
+	if !u.full() {
+		o.Chain, o.Wallet = u.Chain, u.wallet
+		u.open = append(u.open, o)
+	}
+}
+
+// spent: all that the wallet may have signed is used at depth.
+func (u *unsettled) spent(w *CopyWallet, k *known) {
+	if k.bound == nil {
+		u.add(Open{Point: OpenBound})
+		return
+	}
+	switch k.bound.Says {
+	case SaidThrough:
+		u.nonces(w, k)
+	case SaidUntil:
+		if k.height < k.bound.Number {
+			u.add(Open{Point: OpenHeight, Number: k.bound.Number})
+		}
+	case SaidCoins:
+		spent := map[string]bool{}
+		coins := slices.Clone(k.coins)
+		for _, tx := range k.used {
+			coins = append(coins, tx.coins...)
+			for _, coin := range tx.spends {
+				spent[statemachine.HashForm(coin)] = true
+			}
+		}
+		for _, coin := range coins {
+			if form := statemachine.HashForm(coin); !spent[form] {
+				u.add(Open{Point: OpenCoin, Coin: coin})
+				spent[form] = true // named once
+			}
+		}
+	}
+}
+
+// nonces: each nonce from the first that the copy does not know as used at depth is used, up to the
+// bound and to the highest on file, and what used it is told.
+func (u *unsettled) nonces(w *CopyWallet, k *known) {
+	told := map[uint64]bool{}
+	for _, tx := range k.used {
+		told[tx.Number] = true
+	}
+	from := w.KnownDeep
+	if from == 0 {
+		if from = k.bound.Low; w.NextNonce != 0 {
+			from = min(from, w.First)
+		}
+	}
+	for n := from; n < k.next && !u.full(); n++ {
+		if !told[n] {
+			u.add(Open{Point: OpenUntold, Number: n})
+		}
+	}
+	if through := max(k.bound.Number, w.NextNonce); k.next < through {
+		u.add(Open{Point: OpenNonce, Number: max(k.next, from)})
+	}
+}
+
+// explained: each transfer of a transaction is a request's, the house's own, or unclaimed, and no
+// request that it may have paid is on its way to be paid once more.
+func (u *unsettled) explained(tx *usedTx, k *known) error {
+	for _, t := range tx.pays {
+		if u.full() {
+			return nil
+		}
+		output := uint32(t.Number)
+		if ok, err := u.OnFile(t.Hash, output); ok || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		at := Open{Point: OpenTransfer, Number: t.Number, Hash: t.Hash, Payee: t.Text, Amount: t.Amount}
+		if !slices.ContainsFunc(k.unclaimed, t.sameTransfer) {
+			u.add(at)
+			continue
+		}
+		requests, err := u.MayBe(t.Text)
+		if err != nil {
+			return err
+		}
+		for _, id := range requests {
+			if slices.ContainsFunc(UnclaimedFor(u.Statements, &Request{ID: id, ToAddress: t.Text}), func(s Statement) bool { return s.sameOutput(t) }) {
+				at.Point, at.Request = OpenPayee, id
+				u.add(at)
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Statement) sameOutput(o *Statement) bool {
+	return s.Chain == o.Chain && s.Number == o.Number && statemachine.SameHash(s.Hash, o.Hash)
+}
+
+func (s *Statement) sameTransfer(o *Statement) bool {
+	return s.sameOutput(o) && SamePayee(s.Text, o.Text) && s.Asset == o.Asset && s.Amount.Cmp(o.Amount) == 0
+}
+
+// OfUnclaimed reports whether [UnclaimedFor] looks at a statement.
+func (s *Statement) OfUnclaimed() bool {
+	return s.Says == SaidUnclaimed || s.Says == SaidNotThis || s.Says == SaidDropped
+}
+
+// Outpoint names the output that a statement is about, as hash:output.
+func (s *Statement) Outpoint() string { return outpoint(s.Hash, uint32(s.Number)) }
+
+// UnclaimedFor returns the transfers that nobody has claimed and that may have paid a request of
+// their chain: those with its payee for which no NotThis of it and no Dropped was said since. all are
+// statements of the chain, of every generation, in the order in which they were said. One whose
+// output a request has on file by now, as the caller must look up, is claimed.
+func UnclaimedFor(all []Statement, r *Request) (open []Statement) {
+	for i := range all {
+		s := &all[i]
+		ended := func(o Statement) bool { return o.sameOutput(s) }
+		switch {
+		case s.Says == SaidUnclaimed && SamePayee(s.Text, r.ToAddress):
+			open = append(slices.DeleteFunc(open, ended), *s)
+		case s.Says == SaidDropped, s.Says == SaidNotThis && s.Request == r.ID:
+			open = slices.DeleteFunc(open, ended)
+		}
+	}
+	return open
+}
