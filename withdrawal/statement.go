@@ -54,7 +54,7 @@ type (
 	Used struct {
 		By
 		Wallet    uuid.UUID
-		Hash      string
+		Tx        string
 		Block     // where it was mined
 		Nonce     uint64
 		Inputs    []string // the coins that it spends, on a chain with inputs
@@ -76,7 +76,7 @@ type (
 	Unclaimed struct {
 		By
 		Wallet uuid.UUID
-		Hash   string
+		Tx     string
 		Transfer
 		Reason string // required
 	}
@@ -98,7 +98,7 @@ type (
 	NotThis struct {
 		By
 		Wallet  uuid.UUID
-		Hash    string
+		Tx      string
 		Output  uint32
 		Request uuid.UUID
 		Reason  string // required
@@ -107,7 +107,7 @@ type (
 	Dropped struct {
 		By
 		Wallet uuid.UUID
-		Hash   string
+		Tx     string
 		Output uint32
 		Reason string // required
 	}
@@ -248,7 +248,7 @@ func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, er
 		s.used(&e)
 	case Unclaimed:
 		s.reason(e.Reason, true)
-		s.transfer(SaidUnclaimed, e.Hash, &e.Transfer)
+		s.transfer(SaidUnclaimed, e.Tx, &e.Transfer)
 	case BooksRead:
 		s.reason(e.Reason, true)
 		since, err := statemachine.Time(e.Since)
@@ -262,12 +262,12 @@ func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, er
 		if e.Request == uuid.Nil {
 			s.bad("the id of the request is needed")
 		}
-		s.hash(e.Hash)
-		s.add(SaidNotThis, uint64(e.Output), e.Hash, "")
+		s.hash(e.Tx)
+		s.add(SaidNotThis, uint64(e.Output), e.Tx, "")
 	case Dropped:
 		s.reason(e.Reason, true)
-		s.hash(e.Hash)
-		s.add(SaidDropped, uint64(e.Output), e.Hash, "")
+		s.hash(e.Tx)
+		s.add(SaidDropped, uint64(e.Output), e.Tx, "")
 	default:
 		return nil, s.refuse(statemachine.ErrInvalid, "it is no statement")
 	}
@@ -379,7 +379,7 @@ func (s *statements) bound(e *Bound) {
 }
 
 func (s *statements) used(e *Used) {
-	s.hash(e.Hash)
+	s.hash(e.Tx)
 	s.number(e.Nonce)
 	switch inputs := !s.chain.Nonces && s.chain.MinedWithin == 0; {
 	case !s.chain.Nonces && e.Nonce != 0:
@@ -391,9 +391,9 @@ func (s *statements) used(e *Used) {
 	case len(e.Transfers) > MaxStatement:
 		s.bad(fmt.Sprintf("there are more than %d", MaxStatement))
 	}
-	s.add(SaidUsed, e.Nonce, e.Hash, "")
-	s.coins(SaidSpends, e.Hash, e.Inputs)
-	s.coins(SaidCoin, e.Hash, e.Coins)
+	s.add(SaidUsed, e.Nonce, e.Tx, "")
+	s.coins(SaidSpends, e.Tx, e.Inputs)
+	s.coins(SaidCoin, e.Tx, e.Coins)
 	seen := map[uint32]bool{}
 	for i := range e.Transfers {
 		t := &e.Transfers[i]
@@ -405,7 +405,7 @@ func (s *statements) used(e *Used) {
 		if t.Own {
 			says = SaidOwn
 		}
-		s.transfer(says, e.Hash, &t.Transfer)
+		s.transfer(says, e.Tx, &t.Transfer)
 	}
 }
 

@@ -48,7 +48,7 @@ func (w *withdrawals) settle(t testing.TB, chain uuid.UUID) {
 		case withdrawal.OpenNonce:
 			ev = withdrawal.AtDepth{By: olga, Wallet: o.Wallet, Block: deep, Next: next}
 		case withdrawal.OpenUntold:
-			ev = withdrawal.Used{By: olga, Wallet: o.Wallet, Block: deep, Nonce: o.Number, Hash: fmt.Sprint("used ", o.Number)}
+			ev = withdrawal.Used{By: olga, Wallet: o.Wallet, Block: deep, Nonce: o.Number, Tx: fmt.Sprint("used ", o.Number)}
 		default:
 			t.Fatalf("nobody knows what to say of %v", o)
 		}
@@ -79,10 +79,10 @@ func (w *withdrawals) statements(t *testing.T) {
 	events := []withdrawal.Event{
 		withdrawal.Bound{By: olga, Wallet: hot, Through: withdrawal.MaxNonce, From: 7, Source: withdrawal.Margin, Reason: "a guess"},
 		withdrawal.AtDepth{By: olga, Wallet: hot, Block: deep, Next: 9},
-		withdrawal.Used{By: olga, Wallet: hot, Block: deep, Nonce: 7, Hash: "0xT7", Transfers: []withdrawal.UsedTransfer{{Transfer: pays}, {Transfer: own, Own: true}}},
-		withdrawal.Unclaimed{By: olga, Wallet: hot, Hash: "0xT7", Transfer: pays, Reason: "nobody knows"},
-		withdrawal.NotThis{By: olga, Wallet: hot, Hash: "0xT7", Output: 2, Request: w.id(), Reason: "another one"},
-		withdrawal.Dropped{By: olga, Wallet: hot, Hash: "0xT7", Output: 2, Reason: "settled by hand"},
+		withdrawal.Used{By: olga, Wallet: hot, Block: deep, Nonce: 7, Tx: "0xT7", Transfers: []withdrawal.UsedTransfer{{Transfer: pays}, {Transfer: own, Own: true}}},
+		withdrawal.Unclaimed{By: olga, Wallet: hot, Tx: "0xT7", Transfer: pays, Reason: "nobody knows"},
+		withdrawal.NotThis{By: olga, Wallet: hot, Tx: "0xT7", Output: 2, Request: w.id(), Reason: "another one"},
+		withdrawal.Dropped{By: olga, Wallet: hot, Tx: "0xT7", Output: 2, Reason: "settled by hand"},
 		withdrawal.BooksRead{By: olga, Chain: chain, Since: start.Add(-time.Hour), Reason: "read"},
 	}
 	for _, generation := range []int64{1, 2} {
@@ -95,7 +95,7 @@ func (w *withdrawals) statements(t *testing.T) {
 	}
 	coins := w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: coins, Chain: utxos2})
-	spent := must(w.policy.Statements(withdrawal.Used{By: olga, Wallet: coins, Block: deep, Hash: "t", Inputs: []string{"a:0", "b:1"}, Coins: []string{"t:1"}},
+	spent := must(w.policy.Statements(withdrawal.Used{By: olga, Wallet: coins, Block: deep, Tx: "t", Inputs: []string{"a:0", "b:1"}, Coins: []string{"t:1"}},
 		withdrawal.Recovery{Chain: utxos2, Wallet: withdrawal.HotWallet{ID: coins, Chain: utxos2}, Recovering: true, Generation: 1}, start))(t)
 	noError(t, w.say(spent...))
 	get := func(what func(store.WithdrawalRecords) ([]withdrawal.Statement, error)) []withdrawal.Statement {
@@ -157,7 +157,7 @@ func (w *withdrawals) unsettled(t *testing.T) {
 
 	bound := withdrawal.Bound{By: olga, Wallet: hot, Through: 43, From: 41, Source: withdrawal.PayerLog, Reason: "grep prepared"}
 	refusedWith(t, w.service.Say(ctx, bound), statemachine.ErrIllegal, "a bound where nothing was restored")
-	dropped := withdrawal.Dropped{By: olga, Wallet: hot, Hash: "0x41", Output: 2, Reason: "x"}
+	dropped := withdrawal.Dropped{By: olga, Wallet: hot, Tx: "0x41", Output: 2, Reason: "x"}
 	refusedWith(t, w.service.Say(ctx, dropped), statemachine.ErrIllegal, "an end of what was never unclaimed")
 	w.restored(t, 1)
 	for name, err := range map[string]error{
@@ -168,7 +168,7 @@ func (w *withdrawals) unsettled(t *testing.T) {
 		refusedWith(t, err, withdrawal.ErrUnsettled, name)
 	}
 	used := func(n uint64, hash string, transfers ...withdrawal.UsedTransfer) withdrawal.Used {
-		return withdrawal.Used{By: olga, Wallet: hot, Block: deep, Nonce: n, Hash: hash, Transfers: transfers}
+		return withdrawal.Used{By: olga, Wallet: hot, Block: deep, Nonce: n, Tx: hash, Transfers: transfers}
 	}
 	imported := func(a *withdrawal.Withdrawal, output uint32) withdrawal.Imported {
 		return withdrawal.Imported{By: by(withdrawal.System, now), Request: a.Request.ID, Job: w.id(), AssetOnChain: tokenOnChain, Hash: "0x41", ByOutput: true, Output: output,
@@ -208,9 +208,9 @@ func (w *withdrawals) unsettled(t *testing.T) {
 	point(withdrawal.OpenTransfer, 2)
 	wrong := lost
 	wrong.AmountRaw = "8"
-	say(withdrawal.Unclaimed{By: olga, Wallet: hot, Hash: "0x41", Transfer: wrong, Reason: "x"})
+	say(withdrawal.Unclaimed{By: olga, Wallet: hot, Tx: "0x41", Transfer: wrong, Reason: "x"})
 	point(withdrawal.OpenTransfer, 2)
-	say(withdrawal.Unclaimed{By: olga, Wallet: hot, Hash: "0X41", Transfer: lost, Reason: "x"})
+	say(withdrawal.Unclaimed{By: olga, Wallet: hot, Tx: "0X41", Transfer: lost, Reason: "x"})
 	if open := must(w.service.Unsettled(ctx, chain, 10))(t); len(open) != 0 {
 		t.Fatalf("open is %v", open)
 	}
@@ -250,8 +250,8 @@ func (w *withdrawals) unclaimed(t *testing.T) {
 		withdrawal.BooksRead{By: olga, Chain: chain, Since: start, Reason: "x"},
 		withdrawal.Bound{By: olga, Wallet: hot, Through: 1, Source: withdrawal.SignerList, SignerEnded: true, Reason: "x"},
 		withdrawal.AtDepth{By: olga, Wallet: hot, Block: deep, Next: 1},
-		withdrawal.Used{By: olga, Wallet: hot, Block: deep, Hash: "0x41", Transfers: []withdrawal.UsedTransfer{{Transfer: lost}}},
-		withdrawal.Unclaimed{By: olga, Wallet: hot, Hash: "0x41", Transfer: lost, Reason: "x"},
+		withdrawal.Used{By: olga, Wallet: hot, Block: deep, Tx: "0x41", Transfers: []withdrawal.UsedTransfer{{Transfer: lost}}},
+		withdrawal.Unclaimed{By: olga, Wallet: hot, Tx: "0x41", Transfer: lost, Reason: "x"},
 	} {
 		noError(t, w.service.Say(ctx, ev))
 	}
@@ -269,7 +269,7 @@ func (w *withdrawals) unclaimed(t *testing.T) {
 	}
 	refusedWith(t, order(first.Request.ID), withdrawal.ErrUnclaimed, "an order")
 	refusedWith(t, refund(), withdrawal.ErrUnclaimed, "a refund")
-	noError(t, w.service.Say(ctx, withdrawal.NotThis{By: olga, Wallet: hot, Hash: "0x41", Output: 2, Request: first.Request.ID, Reason: "x"}))
+	noError(t, w.service.Say(ctx, withdrawal.NotThis{By: olga, Wallet: hot, Tx: "0x41", Output: 2, Request: first.Request.ID, Reason: "x"}))
 	noError(t, order(first.Request.ID), "an order of which it is known that it is another: ")
 	refusedWith(t, order(second.Request.ID), withdrawal.ErrUnclaimed, "another order")
 	w.do(t, queued.Request.ID, withdrawal.PaidBy{By: olga, Tx: "0x41", Output: 2, Payee: lost.Payee, AssetOnChain: tokenOnChain, AmountRaw: queued.Request.AmountRaw, Reason: "it was that one"})

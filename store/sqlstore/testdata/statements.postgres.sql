@@ -2100,6 +2100,10 @@ UPDATE @withdrawal_attempts
 UPDATE @withdrawal_fillers
 	SET reason = CASE WHEN reason NOT IN ('', $3, $4) THEN $3 ELSE reason END
 	WHERE $1 <> '' AND CAST(operation_wallet_address_id AS text) = $2 AND (reason NOT IN ('', $3, $4));
+-- erase.withdrawal_statements
+UPDATE @withdrawal_statements
+	SET reason = CASE WHEN reason NOT IN ('', $3, $4) THEN $3 ELSE reason END
+	WHERE $1 <> '' AND CAST(operation_wallet_address_id AS text) = $2 AND (reason NOT IN ('', $3, $4));
 -- failedByWallet
 SELECT x.xpub_van, COUNT(*), COUNT(*) OVER ()
 	FROM @refresh_jobs x
@@ -3832,6 +3836,26 @@ SELECT n.*
 	LEFT JOIN @wallet_owners o ON o.wallet_id = u.wallet_id AND o.owner_tag = u.owner_tag
 	LEFT JOIN @wallet_scans s ON s.wallet_id = o.wallet_id AND s.scan_id = o.scan_id
 	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id OFFSET 0) n;
+-- statementRows.behind
+SELECT id, chain_id, operation_wallet_address_id, generation, says, number, low, tx_hash, named, asset_on_chain_id, amount_raw, withdrawal_request_id, height, block_hash, source, reason, actor, at
+	FROM @withdrawal_statements
+	WHERE id > $1
+	ORDER BY id LIMIT $2;
+-- statementRows.lock
+SELECT pg_advisory_xact_lock(hashtextextended('settle withdrawal_statements', 0));
+-- statementRows.table.made.insertOne
+INSERT INTO @withdrawal_statements (chain_id, operation_wallet_address_id, generation, says, number, low, tx_hash, named, asset_on_chain_id, amount_raw, withdrawal_request_id, height, block_hash, source, reason, actor, at) SELECT r.chain_id, r.operation_wallet_address_id, r.generation, r.says, r.number, r.low, r.tx_hash, r.named, r.asset_on_chain_id, r.amount_raw, r.withdrawal_request_id, r.height, r.block_hash, r.source, r.reason, r.actor, r.at
+	FROM (SELECT u.chain_id, u.operation_wallet_address_id, u.generation, u.says, u.number, u.low, u.tx_hash, u.named, u.asset_on_chain_id, u.amount_raw, u.withdrawal_request_id, u.height, u.block_hash, u.source, u.reason, u.actor, u.at
+	FROM unnest($1::text::text[], $2::text::uuid[], $3::text::bigint[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::text[], $8::text::text[], $9::text::uuid[], $10::text::text[], $11::text::uuid[], $12::text::bigint[], $13::text::text[], $14::text::text[], $15::text::text[], $16::text::text[], $17::text::timestamptz[]) AS u(chain_id, operation_wallet_address_id, generation, says, number, low, tx_hash, named, asset_on_chain_id, amount_raw, withdrawal_request_id, height, block_hash, source, reason, actor, at) LIMIT (SELECT NULL::bigint)) AS r;
+-- statementTable.made.insertOne
+INSERT INTO @withdrawal_statements (chain_id, operation_wallet_address_id, generation, says, number, low, tx_hash, named, asset_on_chain_id, amount_raw, withdrawal_request_id, height, block_hash, source, reason, actor, at) SELECT r.chain_id, r.operation_wallet_address_id, r.generation, r.says, r.number, r.low, r.tx_hash, r.named, r.asset_on_chain_id, r.amount_raw, r.withdrawal_request_id, r.height, r.block_hash, r.source, r.reason, r.actor, r.at
+	FROM (SELECT u.chain_id, u.operation_wallet_address_id, u.generation, u.says, u.number, u.low, u.tx_hash, u.named, u.asset_on_chain_id, u.amount_raw, u.withdrawal_request_id, u.height, u.block_hash, u.source, u.reason, u.actor, u.at
+	FROM unnest($1::text::text[], $2::text::uuid[], $3::text::bigint[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::text[], $8::text::text[], $9::text::uuid[], $10::text::text[], $11::text::uuid[], $12::text::bigint[], $13::text::text[], $14::text::text[], $15::text::text[], $16::text::text[], $17::text::timestamptz[]) AS u(chain_id, operation_wallet_address_id, generation, says, number, low, tx_hash, named, asset_on_chain_id, amount_raw, withdrawal_request_id, height, block_hash, source, reason, actor, at) LIMIT (SELECT NULL::bigint)) AS r;
+-- statementsAbout
+SELECT x.chain_id, x.operation_wallet_address_id, x.generation, x.says, x.number, x.low, x.tx_hash, x.named, x.asset_on_chain_id, x.amount_raw, x.withdrawal_request_id, x.height, x.block_hash, x.source, x.reason, x.actor, x.at
+	FROM @withdrawal_statements x
+	WHERE x.chain_id = $1 AND x.generation = $2
+	ORDER BY x.id;
 -- strayTable.made.insertOne
 INSERT INTO @withdrawal_strays (withdrawal_request_id, seq, job_id, claim, tx_hash, raw_tx, operation_wallet_address_id, nonce, input, by_output, output, fence, created_at, settled_at) SELECT r.withdrawal_request_id, r.seq, r.job_id, r.claim, r.tx_hash, r.raw_tx, r.operation_wallet_address_id, r.nonce, r.input, r.by_output, r.output, r.fence, r.created_at, r.settled_at
 	FROM (SELECT u.withdrawal_request_id, u.seq, u.job_id, u.claim, u.tx_hash, u.raw_tx, u.operation_wallet_address_id, u.nonce, u.input, u.by_output, u.output, u.fence, u.created_at, u.settled_at
@@ -4000,6 +4024,11 @@ SELECT n.*
 	FROM @tx_inputs i
 	CROSS JOIN @transactions t
 	WHERE i.prev_hash = r.prev_hash AND i.prev_index = r.prev_index AND t.id = i.tx_id OFFSET 0) n;
+-- unclaimedOf
+SELECT x.chain_id, x.operation_wallet_address_id, x.generation, x.says, x.number, x.low, x.tx_hash, x.named, x.asset_on_chain_id, x.amount_raw, x.withdrawal_request_id, x.height, x.block_hash, x.source, x.reason, x.actor, x.at
+	FROM @withdrawal_statements x
+	WHERE x.chain_id = $1 AND x.says IN ('unclaimed', 'not this', 'dropped')
+	ORDER BY x.id;
 -- unclearTenants
 SELECT p.tenant
 	FROM (SELECT tenant

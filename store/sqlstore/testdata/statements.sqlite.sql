@@ -1938,6 +1938,10 @@ UPDATE @withdrawal_attempts
 UPDATE @withdrawal_fillers
 	SET reason = CASE WHEN reason NOT IN ('', ?3, ?4) THEN ?3 ELSE reason END
 	WHERE ?1 <> '' AND CAST(operation_wallet_address_id AS text) = ?2 AND (reason NOT IN ('', ?3, ?4));
+-- erase.withdrawal_statements
+UPDATE @withdrawal_statements
+	SET reason = CASE WHEN reason NOT IN ('', ?3, ?4) THEN ?3 ELSE reason END
+	WHERE ?1 <> '' AND CAST(operation_wallet_address_id AS text) = ?2 AND (reason NOT IN ('', ?3, ?4));
 -- failedByWallet
 SELECT x.xpub_van, COUNT(*), COUNT(*) OVER ()
 	FROM @refresh_jobs x
@@ -3565,6 +3569,24 @@ SELECT t.wallet_id, t.tx_hash, u.output_index, u.amount, u.owner_tag, t.status, 
 	LEFT JOIN @wallet_owners o ON o.wallet_id = u.wallet_id AND o.owner_tag = u.owner_tag
 	LEFT JOIN @wallet_scans s ON s.wallet_id = o.wallet_id AND s.scan_id = o.scan_id
 	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id;
+-- statementRows.behind
+SELECT id, chain_id, operation_wallet_address_id, generation, says, number, low, tx_hash, named, asset_on_chain_id, amount_raw, withdrawal_request_id, height, block_hash, source, reason, actor, at
+	FROM @withdrawal_statements
+	WHERE id > ?1
+	ORDER BY id LIMIT ?2;
+-- statementRows.lock
+SELECT pg_advisory_xact_lock(hashtextextended('settle withdrawal_statements', 0));
+-- statementRows.table.made.insertOne
+INSERT INTO @withdrawal_statements (chain_id, operation_wallet_address_id, generation, says, number, low, tx_hash, named, asset_on_chain_id, amount_raw, withdrawal_request_id, height, block_hash, source, reason, actor, at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17);
+-- statementTable.made.insertOne
+INSERT INTO @withdrawal_statements (chain_id, operation_wallet_address_id, generation, says, number, low, tx_hash, named, asset_on_chain_id, amount_raw, withdrawal_request_id, height, block_hash, source, reason, actor, at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17);
+-- statementsAbout
+SELECT x.chain_id, x.operation_wallet_address_id, x.generation, x.says, x.number, x.low, x.tx_hash, x.named, x.asset_on_chain_id, x.amount_raw, x.withdrawal_request_id, x.height, x.block_hash, x.source, x.reason, x.actor, x.at
+	FROM @withdrawal_statements x
+	WHERE x.chain_id = ?1 AND x.generation = ?2
+	ORDER BY x.id;
 -- strayTable.made.insertOne
 INSERT INTO @withdrawal_strays (withdrawal_request_id, seq, job_id, claim, tx_hash, raw_tx, operation_wallet_address_id, nonce, input, by_output, output, fence, created_at, settled_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14);
@@ -3712,6 +3734,11 @@ SELECT t.id, t.wallet_id, t.tx_hash, t.status, t.block_height, t.block_position,
 	CROSS JOIN @tx_inputs i
 	CROSS JOIN @transactions t
 	WHERE i.prev_hash = r.prev_hash AND i.prev_index = r.prev_index AND t.id = i.tx_id;
+-- unclaimedOf
+SELECT x.chain_id, x.operation_wallet_address_id, x.generation, x.says, x.number, x.low, x.tx_hash, x.named, x.asset_on_chain_id, x.amount_raw, x.withdrawal_request_id, x.height, x.block_hash, x.source, x.reason, x.actor, x.at
+	FROM @withdrawal_statements x
+	WHERE x.chain_id = ?1 AND x.says IN ('unclaimed', 'not this', 'dropped')
+	ORDER BY x.id;
 -- unclearTenants
 SELECT p.tenant
 	FROM (SELECT tenant
