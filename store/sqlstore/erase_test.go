@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/internal/pgtest"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/utxo"
@@ -71,6 +72,21 @@ func TestOnlyTextsFromOutsideAreErased(t *testing.T) {
 		if err := b.Acknowledge(ctx, withdrawal.Acknowledgement{Request: i.Request, Hash: i.Hash, Claim: i.Claim, BlockHash: i.BlockHash, Actor: "op",
 			Role: withdrawal.Operator, Reason: "settled"}); err != nil {
 			t.Fatal(err)
+		}
+		restored := switches.Recovering{By: switches.By{Actor: "op", Role: switches.Operator}, Scope: switches.Everything, Level: switches.Begin, Generation: 1, Reason: "x"}
+		if _, err := switchOf(t, b.database).Recover(ctx, restored); err != nil {
+			t.Fatal(err)
+		}
+		deep := withdrawal.Block{Height: 5, Hash: "b5", Canonical: "b5", Head: 1000}
+		pays := withdrawal.Transfer{Output: 2, Payee: "payee", AssetOnChain: named("token"), AmountRaw: "7"}
+		for _, ev := range []withdrawal.Event{
+			withdrawal.Bound{By: by, Wallet: named("hot wallet"), Through: 901, Source: withdrawal.SignerLog, Reason: "line 1"},
+			withdrawal.Used{By: by, Wallet: named("hot wallet"), Tx: "0x1", Block: deep, Nonce: 1, Transfers: []withdrawal.UsedTransfer{{Transfer: pays}}, Reason: "the explorer"},
+			withdrawal.NotThis{By: by, Wallet: named("hot wallet"), Tx: "0x1", Output: 2, Request: f.rows[0].id, Reason: "no"},
+		} {
+			if err := b.Say(ctx, ev); err != nil {
+				t.Fatal(err)
+			}
 		}
 		_, _ = b.Do(ctx, f.rows[0].id, withdrawal.Requeued{By: by, Reason: "no"}) // refused, and journalled
 		for table, columns := range erasable {

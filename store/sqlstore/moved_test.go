@@ -14,6 +14,7 @@ import (
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/store/storetest"
 	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/withdrawal"
@@ -164,7 +165,6 @@ func TestAPromotionStopsWhatBegins(t *testing.T) {
 func (b *bank) recovering(t *testing.T) {
 	t.Helper()
 	ctx, service, scope := context.Background(), switchOf(t, b.database), switches.Chain(chain1)
-	w := b.pending(t, chain1)
 	if is, err := service.State(ctx, scope); err != nil || is.Moved || !is.Recovering || is.Level != switches.Send {
 		t.Errorf("after Restored the chain is %+v, %v", is, err)
 	}
@@ -172,9 +172,14 @@ func (b *bank) recovering(t *testing.T) {
 		t.Errorf("%d are offered after Restored, %v", len(claimed), err)
 	}
 	end := switches.Started{By: switches.By{Actor: "olga", Role: switches.Operator}, Scope: scope, Recovery: true, Reason: "all is explained"}
+	if _, err := service.Start(ctx, end); !errors.Is(err, withdrawal.ErrUnsettled) {
+		t.Errorf("before anything was explained the start is %v", err)
+	}
+	storetest.Settle(t, b.Withdrawals, chain1)
 	if is, err := service.Start(ctx, end); err != nil || is.Recovering {
 		t.Errorf("started, it is %+v, %v", is, err)
 	}
+	w := b.pending(t, chain1)
 	if claimed, err := b.offered(ctx); err != nil || !slices.ContainsFunc(claimed, func(c worker.Item[withdrawal.Withdrawal]) bool { return c.Work.Request.ID == w.Request.ID }) {
 		t.Errorf("%d are offered after the start, %v", len(claimed), err)
 	}

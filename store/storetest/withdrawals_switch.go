@@ -170,7 +170,7 @@ func (w *withdrawals) offered(t *testing.T) {
 		if ev != nil {
 			if started, is := ev.(switches.Started); is && started.Recovery {
 				chain, _ := started.Scope.OfChain()
-				w.settle(t, chain)
+				Settle(t, w.service, chain)
 			}
 			_, err := w.switches(t).Do(ctx, switches.ScopeOf(ev), ev)
 			noError(t, err)
@@ -254,7 +254,7 @@ func (w *withdrawals) recoveringRefunds(t *testing.T) {
 		if s == switches.Everything {
 			noError(t, refund(b, withdrawal.Operator, true), "what was refunded before the restore: ")
 		}
-		w.settle(t, chain)
+		Settle(t, w.service, chain)
 		w.started(t, chain)
 	}
 	refusedWith(t, refund(a, withdrawal.Operator, true), statemachine.ErrIllegal, "a refund of before the restore, after the start")

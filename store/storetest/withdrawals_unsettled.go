@@ -22,17 +22,19 @@ func (w *withdrawals) restored(t testing.TB, generation int64) {
 	noError(t, err)
 }
 
-// settle says of a chain that nothing was lost, until no point stands open.
-func (w *withdrawals) settle(t testing.TB, chain uuid.UUID) {
+// Settle says, of a chain that is recovering, that nothing was lost, until no point stands open: for
+// a test that needs the chain started, and is not about what is told. The policy of w has a depth
+// of at most 100.
+func Settle(t testing.TB, w *store.Withdrawals, chain uuid.UUID) {
 	t.Helper()
 	olga := by(withdrawal.Operator, start)
 	deep := withdrawal.Block{Height: 1, Hash: "b1", Canonical: "b1", Head: 100}
 	for range 1000 {
-		open := must(w.service.Unsettled(ctx, chain, 1))(t)
+		open := must(w.Unsettled(ctx, chain, 1))(t)
 		if len(open) == 0 {
 			return
 		}
-		wallets := must(w.service.HotWallets(ctx, chain))(t)
+		wallets := must(w.HotWallets(ctx, chain))(t)
 		next := uint64(0)
 		for _, of := range wallets {
 			if of.ID == open[0].Wallet {
@@ -52,7 +54,7 @@ func (w *withdrawals) settle(t testing.TB, chain uuid.UUID) {
 		default:
 			t.Fatalf("nobody knows what to say of %v", o)
 		}
-		noError(t, w.service.Say(ctx, ev))
+		noError(t, w.Say(ctx, ev))
 	}
 	t.Fatal("it is never settled")
 }

@@ -1,0 +1,332 @@
+package withdrawal_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// after is a copy of one wallet, and what an operator says of it.
+type after struct {
+	t      *testing.T
+	policy withdrawal.Policy
+	withdrawal.Copy
+	onFile map[string]bool // hash:output
+	queued map[string][]uuid.UUID
+}
+
+var (
+	desk    = withdrawal.By{Actor: "olga", Role: withdrawal.Operator, At: t0}
+	deep    = withdrawal.Block{Height: 1000, Hash: "b", Canonical: "b", Head: 1011} // at a depth of 12
+	aWallet = withdrawal.HotWallet{ID: named("restored wallet"), Chain: named("restored chain"), Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+)
+
+func named(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }
+
+// Chains of the three kinds.
+var (
+	numbered = withdrawal.Chain{Nonces: true, Confirmations: 12}
+	spending = withdrawal.Chain{Confirmations: 12}
+	windowed = withdrawal.Chain{Confirmations: 12, MinedWithin: 150}
+)
+
+func restoredCopy(t *testing.T, c withdrawal.Chain, w withdrawal.CopyWallet, said ...withdrawal.Event) *after {
+	t.Helper()
+	w.HotWallet.ID, w.HotWallet.Chain = aWallet.ID, aWallet.Chain
+	p := withdrawal.DefaultPolicy()
+	p.Chain = c
+	a := &after{t: t, policy: p, onFile: map[string]bool{}, queued: map[string][]uuid.UUID{},
+		Copy: withdrawal.Copy{Chain: aWallet.Chain, Wallets: []withdrawal.CopyWallet{w}}}
+	a.OnFile = func(hash string, output uint32) (bool, error) { return a.onFile[fmt.Sprint(hash, ":", output)], nil }
+	a.MayBe = func(payee string) ([]uuid.UUID, error) { return a.queued[payee], nil }
+	a.say(withdrawal.BooksRead{By: desk, Chain: aWallet.Chain, Since: t0.Add(-time.Hour), Reason: "x"})
+	a.say(said...)
+	return a
+}
+
+func (a *after) say(events ...withdrawal.Event) {
+	a.t.Helper()
+	for _, ev := range events {
+		r := withdrawal.Recovery{Chain: aWallet.Chain, Recovering: true, Generation: 1}
+		if withdrawal.About(ev) != uuid.Nil {
+			r.Wallet = aWallet
+		}
+		rows, err := a.policy.Statements(ev, r, t0)
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		a.Statements = append(a.Statements, rows...)
+	}
+}
+
+// open are the open points, in short.
+func (a *after) open() string {
+	a.t.Helper()
+	all, err := withdrawal.Unsettled(a.Copy, 100)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	var texts []string
+	for _, o := range all {
+		text := o.Point.String()
+		switch o.Point {
+		case withdrawal.OpenNonce, withdrawal.OpenUntold, withdrawal.OpenHeight:
+			text += fmt.Sprint(" ", o.Number)
+		case withdrawal.OpenTransfer, withdrawal.OpenPayee:
+			text += fmt.Sprint(" ", o.Hash, ":", o.Number)
+		case withdrawal.OpenCoin:
+			text += " " + o.Coin
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func through(n, from uint64) withdrawal.Bound {
+	return withdrawal.Bound{By: desk, Wallet: aWallet.ID, Through: n, From: from, Source: withdrawal.SignerLog, Reason: "line 1"}
+}
+
+func coins(names ...string) withdrawal.Bound {
+	return withdrawal.Bound{By: desk, Wallet: aWallet.ID, Coins: names, Source: withdrawal.SignerLog, Reason: "line 1"}
+}
+
+func atDepth(next uint64) withdrawal.AtDepth {
+	return withdrawal.AtDepth{By: desk, Wallet: aWallet.ID, Block: deep, Next: next}
+}
+
+func usedNonce(n uint64, hash string, outputs ...uint32) withdrawal.Used {
+	u := withdrawal.Used{By: desk, Wallet: aWallet.ID, Block: deep, Nonce: n, Tx: hash}
+	for _, o := range outputs {
+		u.Transfers = append(u.Transfers, withdrawal.UsedTransfer{Transfer: paysOut(o)})
+	}
+	return u
+}
+
+func paysOut(o uint32) withdrawal.Transfer {
+	return withdrawal.Transfer{Output: o, Payee: fmt.Sprint("payee ", o), AssetOnChain: named("restored asset"), AmountRaw: "5"}
+}
+
+func spentBy(hash string, inputs, makes []string) withdrawal.Used {
+	return withdrawal.Used{By: desk, Wallet: aWallet.ID, Block: deep, Tx: hash, Inputs: inputs, Coins: makes}
+}
+
+func claimOf(hash string, o uint32) withdrawal.Unclaimed {
+	return withdrawal.Unclaimed{By: desk, Wallet: aWallet.ID, Tx: hash, Transfer: paysOut(o), Reason: "x"}
+}
+
+func onFileFrom(first, next uint64) withdrawal.CopyWallet {
+	return withdrawal.CopyWallet{HotWallet: withdrawal.HotWallet{NextNonce: next}, First: first}
+}
+
+func TestWhatStandsOpenAfterARestore(t *testing.T) {
+	request := uuid.New()
+	for _, tt := range []struct {
+		what  string
+		chain withdrawal.Chain
+		copy  withdrawal.CopyWallet
+		said  []withdrawal.Event
+		want  string
+	}{
+		{"nobody has said anything", numbered, withdrawal.CopyWallet{}, nil, "bound"},
+		{"nothing was signed", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(0, 0)}, ""},
+		{"one nonce, and the chain was not looked at", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(1, 0)}, "nonce 0"},
+		{"the count is one below the bound", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(8, 6), atDepth(7), usedNonce(6, "a")}, "nonce 7"},
+		{"the count is at the bound", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(8, 6), atDepth(8), usedNonce(6, "a"), usedNonce(7, "b")}, ""},
+		{"the count is above the bound: what is there is told too", numbered, withdrawal.CopyWallet{},
+			[]withdrawal.Event{through(8, 6), atDepth(9), usedNonce(6, "a"), usedNonce(7, "b")}, "untold 8"},
+		{"the bound is below what is on file", numbered, onFileFrom(6, 9), []withdrawal.Event{through(8, 6), atDepth(8), usedNonce(6, "a"), usedNonce(7, "b")}, "nonce 8"},
+		{"two nonces are untold", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(9, 6), atDepth(9), usedNonce(7, "b")}, "untold 6, untold 8"},
+		{"the copy knows a nonce at depth: what is below was mined before it", numbered, withdrawal.CopyWallet{KnownDeep: 7},
+			[]withdrawal.Event{through(8, 0), atDepth(8), usedNonce(7, "b")}, ""},
+		{"it knows none, and its lowest is below what is said to be the first", numbered, onFileFrom(5, 8), []withdrawal.Event{through(8, 7), atDepth(8), usedNonce(7, "b")},
+			"untold 5, untold 6"},
+		{"it knows none: what is said to be the first counts where it is lower", numbered, onFileFrom(7, 8), []withdrawal.Event{through(8, 6), atDepth(8), usedNonce(7, "b")}, "untold 6"},
+		{"a later bound", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(8, 7), through(9, 8), atDepth(9), usedNonce(8, "c")}, ""},
+		{"the chain shows less than it did", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(8, 7), atDepth(8), atDepth(7), usedNonce(7, "b")}, ""},
+		{"another transaction with the same nonce", numbered, withdrawal.CopyWallet{},
+			[]withdrawal.Event{usedNonce(7, "b", 1), usedNonce(7, "c"), through(8, 7), atDepth(8)}, ""},
+		{"the same transaction in another spelling, with another nonce", numbered, withdrawal.CopyWallet{},
+			[]withdrawal.Event{usedNonce(6, "0xB", 1), usedNonce(7, "b"), through(8, 7), atDepth(8)}, ""},
+		{"a transfer of which nobody has told the request", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(1, 0), atDepth(1), usedNonce(0, "a", 1)}, "transfer a:1"},
+		{"one of a batch", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(1, 0), atDepth(1), usedNonce(0, "filed", 1, 2, 3)}, "transfer filed:3"},
+		{"the house's own", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(1, 0), atDepth(1), withdrawal.Used{By: desk, Wallet: aWallet.ID, Block: deep, Tx: "a",
+			Transfers: []withdrawal.UsedTransfer{{Transfer: paysOut(1), Own: true}}}}, ""},
+		{"reverted", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(1, 0), atDepth(1), withdrawal.Used{By: desk, Wallet: aWallet.ID, Block: deep, Tx: "a", Reverted: true}}, ""},
+		{"unclaimed", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(1, 0), atDepth(1), usedNonce(0, "a", 1), claimOf("0xA", 1)}, ""},
+		{"another output is unclaimed", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(1, 0), atDepth(1), usedNonce(0, "a", 1), claimOf("a", 2)}, "transfer a:1"},
+		{"unclaimed, and a request of its payee is to be paid", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(1, 0), atDepth(1), usedNonce(0, "a", 9), claimOf("a", 9)}, "payee a:9"},
+		{"which is another", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(1, 0), atDepth(1), usedNonce(0, "a", 9), claimOf("a", 9),
+			withdrawal.NotThis{By: desk, Wallet: aWallet.ID, Tx: "a", Output: 9, Request: request, Reason: "x"}}, ""},
+		{"which keeps nothing back", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(1, 0), atDepth(1), usedNonce(0, "a", 9), claimOf("a", 9),
+			withdrawal.Dropped{By: desk, Wallet: aWallet.ID, Tx: "a", Output: 9, Reason: "x"}}, ""},
+
+		{"no coin", spending, withdrawal.CopyWallet{}, []withdrawal.Event{coins()}, ""},
+		{"two coins", spending, withdrawal.CopyWallet{}, []withdrawal.Event{coins("a:0", "b:1"), spentBy("t", []string{"a:0"}, nil)}, "coin b:1"},
+		{"an own output of what was forgotten", spending, withdrawal.CopyWallet{}, []withdrawal.Event{coins("a:0"), spentBy("t", []string{"a:0"}, []string{"t:1"})}, "coin t:1"},
+		{"which a sweep has spent", spending, withdrawal.CopyWallet{}, []withdrawal.Event{coins("a:0"), spentBy("t", []string{"a:0"}, []string{"t:1"}), spentBy("s", []string{"t:1"}, nil)}, ""},
+		{"a coin named twice", spending, withdrawal.CopyWallet{}, []withdrawal.Event{coins("a:0", "a:0")}, "coin a:0"},
+		{"a later bound in the place of the coins", spending, withdrawal.CopyWallet{}, []withdrawal.Event{coins("a:0"), coins("b:0")}, "coin b:0"},
+
+		{"the window is open", windowed, withdrawal.CopyWallet{}, []withdrawal.Event{windowFrom(851), atDepth(0)}, "height 1001"},
+		{"the window is over", windowed, withdrawal.CopyWallet{}, []withdrawal.Event{windowFrom(850), atDepth(0)}, ""},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			a := restoredCopy(t, tt.chain, tt.copy, tt.said...)
+			a.onFile["filed:1"], a.onFile["filed:2"] = true, true
+			a.queued["payee 9"] = []uuid.UUID{request}
+			if got := a.open(); got != tt.want {
+				t.Errorf("open is %q, expected %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func windowFrom(barrier uint64) withdrawal.Bound {
+	return withdrawal.Bound{By: desk, Wallet: aWallet.ID, Barrier: barrier, Source: withdrawal.SignerLog, Reason: "line 1"}
+}
+
+// The first point is that of the books; a chain without a wallet has none.
+func TestBooksAndWalletsThatStandOpen(t *testing.T) {
+	a := restoredCopy(t, numbered, withdrawal.CopyWallet{}, through(0, 0))
+	a.Statements = slices.DeleteFunc(a.Statements, func(s withdrawal.Statement) bool { return s.Says == withdrawal.SaidBooks })
+	if got := a.open(); got != "books" {
+		t.Errorf("open is %q", got)
+	}
+	a.Wallets = append(a.Wallets, withdrawal.CopyWallet{HotWallet: withdrawal.HotWallet{ID: named("another"), Chain: aWallet.Chain}})
+	if got := a.open(); got != "books, bound" {
+		t.Errorf("open is %q", got)
+	}
+	if all, _ := withdrawal.Unsettled(a.Copy, 1); len(all) != 1 {
+		t.Errorf("at most one: %v", all)
+	}
+	a.Wallets = nil
+	if got := a.open(); got != "" {
+		t.Errorf("open is %q", got)
+	}
+	failed := errors.New("lost")
+	b := restoredCopy(t, numbered, withdrawal.CopyWallet{}, through(1, 0), atDepth(1), usedNonce(0, "a", 1))
+	b.OnFile = func(string, uint32) (bool, error) { return true, failed }
+	if _, err := withdrawal.Unsettled(b.Copy, 9); !errors.Is(err, failed) {
+		t.Errorf("what cannot be read is %v", err)
+	}
+}
+
+func TestWhatIsNoStatement(t *testing.T) {
+	shallow := deep
+	shallow.Head--
+	forked := deep
+	forked.Canonical = "c"
+	guess := through(8, 7)
+	guess.Source = 0
+	list := guess
+	list.Source = withdrawal.SignerList
+	worker := through(1, 0)
+	worker.Role = withdrawal.WithdrawalWorker
+	bare := through(1, 0)
+	bare.Reason = ""
+	twice := usedNonce(0, "a", 1, 1)
+	nobody := usedNonce(0, "a", 1)
+	nobody.Transfers[0].Payee = ""
+	nothing := usedNonce(0, "a", 1)
+	nothing.Transfers[0].AmountRaw = "0"
+	paid := usedNonce(0, "a", 1)
+	paid.Reverted = true
+	other := usedNonce(0, "a")
+	other.Wallet = named("another")
+	for _, tt := range []struct {
+		what  string
+		chain withdrawal.Chain
+		ev    withdrawal.Event
+		want  error
+	}{
+		{"an event of a request", numbered, withdrawal.Cancelled{By: desk}, statemachine.ErrInvalid},
+		{"a worker's word", numbered, worker, statemachine.ErrForbidden},
+		{"another wallet", numbered, other, statemachine.ErrNotFound},
+		{"no reason", numbered, bare, statemachine.ErrInvalid},
+		{"no source", numbered, guess, statemachine.ErrInvalid},
+		{"a signer's list whose entries may still be sent", numbered, list, statemachine.ErrInvalid},
+		{"a bound below its first", numbered, through(7, 8), statemachine.ErrInvalid},
+		{"a bound at its first", numbered, through(7, 7), nil},
+		{"the greatest bound", numbered, through(withdrawal.MaxNonce, 7), nil},
+		{"a bound above it", numbered, through(withdrawal.MaxNonce+1, 7), statemachine.ErrInvalid},
+		{"coins on a chain with nonces", numbered, coins("a:0"), statemachine.ErrInvalid},
+		{"a nonce on a chain with inputs", spending, through(1, 0), statemachine.ErrInvalid},
+		{"a barrier on a chain with inputs", spending, windowFrom(1), statemachine.ErrInvalid},
+		{"no barrier on a chain with neither", windowed, coins(), statemachine.ErrInvalid},
+		{"a count at a block that is not deep", numbered, withdrawal.AtDepth{By: desk, Wallet: aWallet.ID, Block: shallow, Next: 1}, statemachine.ErrInvalid},
+		{"a count at a block of another branch", numbered, withdrawal.AtDepth{By: desk, Wallet: aWallet.ID, Block: forked, Next: 1}, statemachine.ErrInvalid},
+		{"a transaction that is not deep", numbered, withdrawal.Used{By: desk, Wallet: aWallet.ID, Block: shallow, Tx: "a"}, statemachine.ErrInvalid},
+		{"a transaction without a hash", numbered, usedNonce(0, ""), statemachine.ErrInvalid},
+		{"an output twice", numbered, twice, statemachine.ErrInvalid},
+		{"a transfer to nobody", numbered, nobody, statemachine.ErrInvalid},
+		{"a transfer of nothing", numbered, nothing, statemachine.ErrInvalid},
+		{"a transfer of what reverted", numbered, paid, statemachine.ErrInvalid},
+		{"inputs on a chain with nonces", numbered, spentBy("a", []string{"b:0"}, nil), statemachine.ErrInvalid},
+		{"no inputs on a chain with inputs", spending, spentBy("a", nil, nil), statemachine.ErrInvalid},
+		{"a nonce on a chain without", spending, usedNonce(1, "a"), statemachine.ErrInvalid},
+		{"books of the future", numbered, withdrawal.BooksRead{By: desk, Chain: aWallet.Chain, Since: t0.Add(time.Microsecond), Reason: "x"}, statemachine.ErrInvalid},
+		{"not this, of no request", numbered, withdrawal.NotThis{By: desk, Wallet: aWallet.ID, Tx: "a", Reason: "x"}, statemachine.ErrInvalid},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			p := withdrawal.DefaultPolicy()
+			p.Chain = tt.chain
+			r := withdrawal.Recovery{Chain: aWallet.Chain, Wallet: aWallet, Recovering: true, Generation: 1}
+			if _, is := tt.ev.(withdrawal.BooksRead); is {
+				r.Wallet = withdrawal.HotWallet{}
+			}
+			if _, is := tt.ev.(withdrawal.Cancelled); is {
+				r.Wallet = withdrawal.HotWallet{}
+			}
+			rows, err := p.Statements(tt.ev, r, t0)
+			if !errors.Is(err, tt.want) || (err == nil) != (len(rows) > 0) {
+				t.Errorf("%v, %v, expected %v", rows, err, tt.want)
+			}
+			r.Recovering = false
+			if _, err := p.Statements(tt.ev, r, t0); err == nil {
+				t.Error("it is taken while nothing is recovering")
+			}
+		})
+	}
+	for _, ev := range []withdrawal.Event{withdrawal.Dropped{By: desk, Wallet: aWallet.ID, Tx: "a", Reason: "x"},
+		withdrawal.NotThis{By: desk, Wallet: aWallet.ID, Tx: "a", Request: named("r"), Reason: "x"}} {
+		for generation, want := range map[int64]error{0: statemachine.ErrIllegal, 1: nil} {
+			if _, err := withdrawal.DefaultPolicy().Statements(ev, withdrawal.Recovery{Chain: aWallet.Chain, Wallet: aWallet, Generation: generation}, t0); !errors.Is(err, want) {
+				t.Errorf("%T in generation %d: %v, expected %v", ev, generation, err, want)
+			}
+		}
+	}
+}
+
+// What was learnt after the copy was made shows nothing of what is below it.
+func TestANonceIsKnownByWhatTheCopyHas(t *testing.T) {
+	w := withdrawal.Withdrawal{Request: withdrawal.Request{Status: withdrawal.RequestCompleted, FinalTxHash: "0xA"}, Job: withdrawal.Job{ProcessedAt: t0},
+		Txs: []withdrawal.Tx{{Hash: "b", Wallet: aWallet.ID, Nonce: 6, HasNonce: true}, {Hash: "a", Wallet: aWallet.ID, Nonce: 7, HasNonce: true}}}
+	for _, tt := range []struct {
+		what   string
+		nonce  uint64
+		before time.Time
+		wallet uuid.UUID
+		want   bool
+	}{
+		{"mined before", 7, t0.Add(time.Microsecond), aWallet.ID, true},
+		{"mined at that moment", 7, t0, aWallet.ID, false},
+		{"a nonce whose transaction was not mined", 6, t0.Add(time.Hour), aWallet.ID, false},
+		{"another wallet", 7, t0.Add(time.Hour), named("another"), false},
+	} {
+		if got := w.Deep(tt.wallet, tt.nonce, tt.before); got != tt.want {
+			t.Errorf("%s: %v", tt.what, got)
+		}
+	}
+	w.Request.Status = withdrawal.RequestQueued
+	if w.Deep(aWallet.ID, 7, t0.Add(time.Hour)) {
+		t.Error("a request that is not completed shows nothing")
+	}
+}
