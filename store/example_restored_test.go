@@ -5,156 +5,135 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// transfer is one output of a transaction, as the chain shows it, and the request that
-// an operator has found for it in the service's own books.
-type transfer struct {
-	withdrawal.Transfer
-	request withdrawal.Submitted
-}
-
-// bringIn tells a store that was restored from a copy of a transaction of the wallet that it
-// has forgotten, and that is mined at depth: each request that the transaction pays is looked
-// up and confirmed by it, and none is paid again. The chain is paused meanwhile. bringIn may
-// be broken off and called again.
-func bringIn(ctx context.Context, w *store.Withdrawals, hash string, nonce uint64, wallet withdrawal.HotWallet, paid []transfer) error {
-	system := withdrawal.By{Actor: "restore", Role: withdrawal.System}
-	operator := withdrawal.By{Actor: "desk", Role: withdrawal.Operator}
-	for i, t := range paid {
-		r := t.request
-		known, err := w.Get(ctx, r.Request)
-		if err != nil && !errors.Is(err, statemachine.ErrNotFound) {
-			return err
-		}
-		first := i == 0
-		if !first { // a nonce of a wallet is of one job
-			nonce = 0
-		}
-		var ev withdrawal.Event = withdrawal.PaidBy{By: operator, Tx: hash, Output: t.Output, Payee: t.Payee, AssetOnChain: t.AssetOnChain,
-			AmountRaw: t.AmountRaw, Nonce: nonce, HasNonce: first, Reason: "paid before the restore"}
-		if known.Job.Status == 0 { // it has had no job
-			ev = withdrawal.Imported{By: system, Request: r.Request, User: r.User, Asset: r.Asset, Chain: r.Chain, ToAddress: r.ToAddress,
-				Memo: r.Memo, Amount: r.Amount, Decimals: r.Decimals, Job: uuid.New(), AssetOnChain: t.AssetOnChain,
-				Hash: hash, ByOutput: true, Output: t.Output,
-				Nonce: nonce, HasNonce: first, Wallets: []withdrawal.HotWallet{wallet}}
-		}
-		if _, err := w.Do(ctx, r.Request, ev); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// spent is the transaction that has used a nonce of the wallet, as the chain shows it at depth.
-type spent struct {
-	hash      string
-	transfers int // all that it pays but change; 0: it pays nobody
-}
-
-// mayBegin says whether the wallet may pay again, and else the lowest nonce that stands in the
-// way. from is the first nonce that the copy does not know as used at depth, and signed is one above the
-// highest that the wallet may have signed before the restore: the signer's log says it. A node's
-// pending transactions are never asked: what a node does not show may still be mined. So each of these
-// nonces must be used at depth, and each transfer of what used it must be on file of a request.
-func mayBegin(ctx context.Context, w *store.Withdrawals, from, signed uint64, chain map[uint64]spent) (open uint64, ok bool, err error) {
-	for n := from; n < signed; n++ {
-		tx, used := chain[n]
-		if !used {
-			return n, false, nil
-		}
-		paid, err := w.ByHash(ctx, tx.hash)
-		if err != nil || len(paid) < tx.transfers {
-			return n, false, err
-		}
-	}
-	return 0, true, nil
-}
-
-// The signer's log says that the wallet signed the nonces 7 and 8 after the copy was made. Nonce 7
-// is mined: a batch of four. In the copy one of its requests is queued, one is approved, one waits
-// for approval, and one does not exist. Nonce 8 was signed, nobody knows whether it was sent, and no
-// node shows it: it may still be mined, so nothing is paid before a transfer of the wallet to itself
-// has used the nonce at depth.
-func ExampleWithdrawals_restored() {
+// The wallet has nonces. The signer's log says that it signed up to nonce 4 after the copy was made. In
+// the copy nonce 0 is known, and five requests are a..e: a is queued, b is approved, c waits for
+// approval, d has failed, and e is not in the copy at all. What happened after the copy, as the chain shows it:
+//
+//	nonce 1  nobody has ever seen it: a gap, before which nothing above it is mined
+//	nonce 2  a batch that pays a, b and c; an earlier version of it paid d too, which was dropped
+//	nonce 3  pays d: it was requeued
+//	nonce 4  pays e
+func ExampleWithdrawals_Say() {
 	ctx := context.Background()
+	check := func(err error) {
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
 	chain, asset := uuid.New(), uuid.New()
 	db := memory.New(memory.Options{})
-	policy := withdrawal.DefaultPolicy()
-	before, err := store.NewWithdrawals(db, policy)
-	if err != nil {
-		log.Fatal(err)
-	}
+	w, err := store.NewWithdrawals(db, withdrawal.DefaultPolicy())
+	check(err)
+	chains, err := store.NewSwitches(db)
+	check(err)
 	wallet := withdrawal.HotWallet{ID: uuid.New(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
-	if err := before.PutHotWallet(ctx, wallet); err != nil {
-		log.Fatal(err)
-	}
+	check(w.PutHotWallet(ctx, wallet))
 	system := withdrawal.By{Actor: "intake", Role: withdrawal.System}
-	var paid []transfer
-	for i := range uint32(4) {
-		r := withdrawal.Submitted{By: system, Request: uuid.New(), User: uuid.New(), Asset: asset, Chain: chain,
-			ToAddress: fmt.Sprint("payee-", i), Amount: "5"}
-		life := []withdrawal.Event{r, withdrawal.Approved{By: withdrawal.By{Actor: "alice", Role: withdrawal.Approver}},
-			withdrawal.Enqueued{By: system, Job: uuid.New(), AssetOnChain: asset, Priority: withdrawal.Normal}}
-		if _, err := before.Do(ctx, r.Request, life[:3-i]...); i < 3 && err != nil {
-			log.Fatal(err)
+	desk := withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
+	worker := withdrawal.By{Actor: "worker", Role: withdrawal.WithdrawalWorker}
+	checker := withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}
+	deep := withdrawal.Block{Height: 100, Hash: "block", Canonical: "block", Head: 111}
+
+	// What the copy has.
+	do := func(id uuid.UUID, events ...withdrawal.Event) withdrawal.Withdrawal {
+		got, err := w.Do(ctx, id, events...)
+		check(err)
+		return got
+	}
+	submitted := func(payee string) withdrawal.Submitted {
+		return withdrawal.Submitted{By: system, Request: uuid.New(), User: uuid.New(), Asset: asset, Chain: chain, ToAddress: payee, Amount: "5"}
+	}
+	approved := withdrawal.Approved{By: withdrawal.By{Actor: "alice", Role: withdrawal.Approver}}
+	ordered := func() withdrawal.Enqueued {
+		return withdrawal.Enqueued{By: system, Job: uuid.New(), AssetOnChain: asset, Priority: withdrawal.Normal}
+	}
+	known := submitted("earlier")
+	do(known.Request, known, approved, ordered(), withdrawal.Claimed{By: worker},
+		withdrawal.Prepared{By: worker, Fence: 1, Hash: "tx-0", Raw: []byte("0"), HasNonce: true, HasChainNonce: true},
+		withdrawal.Broadcast{By: worker, Fence: 1, Hash: "tx-0"}, withdrawal.Receipt{By: checker, Tx: "tx-0", Block: deep})
+	a, b, c, d, e := submitted("a"), submitted("b"), submitted("c"), submitted("d"), submitted("e")
+	do(a.Request, a, approved, ordered())
+	do(b.Request, b, approved)
+	do(c.Request, c)
+	do(d.Request, d, approved, ordered(), withdrawal.Claimed{By: worker}, withdrawal.AttemptFailed{By: worker, Fence: 1, Failure: withdrawal.Permanent, Error: "no gas"})
+	copied := time.Now()
+
+	// Step 2: sqlstore.Restored does this, and more.
+	_, err = chains.Recover(ctx, switches.Recovering{By: switches.By{Actor: "olga", Role: switches.Operator}, Scope: switches.Everything,
+		Level: switches.Send, Generation: 1, Reason: "fail-over 02:14"})
+	check(err)
+	start := func() error {
+		_, err := chains.Start(ctx, switches.Started{By: switches.By{Actor: "olga", Role: switches.Operator}, Scope: switches.Chain(chain),
+			Recovery: true, Reason: "all is explained"})
+		return err
+	}
+	say := func(events ...withdrawal.Event) { // and show the first point that is open then
+		for _, ev := range events {
+			check(w.Say(ctx, ev))
 		}
-		paid = append(paid, transfer{withdrawal.Transfer{Output: i, Payee: r.ToAddress, AssetOnChain: asset, AmountRaw: "5"}, r})
+		var open *withdrawal.UnsettledError
+		if err := start(); errors.As(err, &open) {
+			fmt.Println(open.Open.Point, open.Open.Number, open.Open.Payee)
+		} else {
+			check(err)
+		}
+	}
+	at := func(output uint32, r withdrawal.Submitted) withdrawal.UsedTransfer {
+		return withdrawal.UsedTransfer{Transfer: withdrawal.Transfer{Output: output, Payee: r.ToAddress, AssetOnChain: asset, AmountRaw: "5"}}
+	}
+	used := func(n uint64, hash string, transfers ...withdrawal.UsedTransfer) withdrawal.Used {
+		return withdrawal.Used{By: desk, Wallet: wallet.ID, Block: deep, Nonce: n, Tx: hash, Transfers: transfers}
+	}
+	imported := func(hash string, output uint32, r withdrawal.Submitted) {
+		do(r.Request, withdrawal.Imported{By: system, Request: r.Request, User: r.User, Asset: r.Asset, Chain: chain, ToAddress: r.ToAddress, Amount: r.Amount,
+			Job: uuid.New(), AssetOnChain: asset, Hash: hash, ByOutput: true, Output: output, Wallets: []withdrawal.HotWallet{wallet}})
 	}
 
-	policy.Chain.Paused = true // nothing begins until all is explained
-	w, err := store.NewWithdrawals(db, policy)
-	if err != nil {
-		log.Fatal(err)
-	}
-	onChain := map[uint64]spent{7: {"tx-7", len(paid)}}
-	ask := func(when string) {
-		open, ok, err := mayBegin(ctx, w, 7, 9, onChain)
-		if err != nil {
-			log.Fatal(err)
-		}
-		fmt.Println(when+":", ok, open)
-	}
-	ask("at first")
-	if err := bringIn(ctx, w, "tx-7", 7, wallet, paid[:3]); err != nil {
-		log.Fatal(err)
-	}
-	ask("three of four are told")
-	if err := bringIn(ctx, w, "tx-7", 7, wallet, paid); err != nil { // what was told already changes nothing
-		log.Fatal(err)
-	}
-	ask("all are told")
-	onChain[8] = spent{hash: "tx-8"} // a transfer of the wallet to itself, at depth
-	if err := w.PutFiller(ctx, withdrawal.Filler{Chain: chain, Wallet: wallet.ID, Nonce: 8, Hash: "tx-8", Actor: "desk",
-		Reason: "signed before the restore, never seen"}); err != nil {
-		log.Fatal(err)
-	}
-	ask("nonce 8 is used")
+	// Steps 3 to 6.
+	say(withdrawal.BooksRead{By: desk, Chain: chain, Since: copied, Reason: "ledger of the night"})
+	say(withdrawal.Bound{By: desk, Wallet: wallet.ID, Through: 5, Source: withdrawal.SignerLog, Reason: "line 88231"})
+	// A transfer of the wallet to itself has nonce 1: what waited behind it is mined by now.
+	check(w.PutFiller(ctx, withdrawal.Filler{Chain: chain, Wallet: wallet.ID, Nonce: 1, Hash: "tx-1", Actor: "olga", Reason: "signed, never seen"}))
+	say(withdrawal.AtDepth{By: desk, Wallet: wallet.ID, Block: deep, Next: 5}, used(1, "tx-1"))
+	say(used(2, "tx-2", at(0, a), at(1, b), at(2, c)), used(3, "tx-3", at(0, d)), used(4, "tx-4", at(0, e)))
+	do(a.Request, withdrawal.PaidBy{By: desk, Tx: "tx-2", Output: 0, Payee: "a", AssetOnChain: asset, AmountRaw: "5", Reason: "in the signer's log"})
+	say() // one of three is told
+	imported("tx-2", 1, b)
+	imported("tx-2", 2, c)
+	say()
+	imported("tx-3", 0, d) // it had failed
+	imported("tx-4", 0, e) // it is not in the copy
+	say()                  // Step 7: it is started
 
-	// Look-ups go on, each request by its own receipt.
-	for _, t := range paid {
-		checker := withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}
-		done, err := w.Do(ctx, t.request.Request, withdrawal.Receipt{By: checker, Tx: "tx-7",
-			Block: withdrawal.Block{Height: 1, Hash: "block", Canonical: "block", Head: 12}})
-		if err != nil {
-			log.Fatal(err)
+	// Look-ups complete each, and the next one is paid.
+	for hash, paid := range map[string][]withdrawal.Submitted{"tx-2": {a, b, c}, "tx-3": {d}, "tx-4": {e}} {
+		for _, r := range paid {
+			if got := do(r.Request, withdrawal.Receipt{By: checker, Tx: hash, Block: deep}); got.Request.Status != withdrawal.RequestCompleted {
+				fmt.Println(r.ToAddress, got.Request.Status)
+			}
 		}
-		fmt.Println(t.Payee, done.Request.Status)
 	}
+	next := submitted("f")
+	do(next.Request, next, approved, ordered(), withdrawal.Claimed{By: worker})
+	got := do(next.Request, withdrawal.Prepared{By: worker, Fence: 1, Hash: "tx-5", Raw: []byte("5"), Nonce: 5, HasNonce: true, ChainNonce: 5, HasChainNonce: true},
+		withdrawal.Broadcast{By: worker, Fence: 1, Hash: "tx-5"}, withdrawal.Receipt{By: checker, Tx: "tx-5", Block: deep})
+	fmt.Println(next.ToAddress, got.Request.Status)
 	// Output:
-	// at first: false 7
-	// three of four are told: false 7
-	// all are told: false 8
-	// nonce 8 is used: true 0
-	// payee-0 completed
-	// payee-1 completed
-	// payee-2 completed
-	// payee-3 completed
+	// bound 0
+	// nonce 1
+	// untold 2
+	// transfer 0 a
+	// transfer 1 b
+	// transfer 0 d
+	// f completed
 }

@@ -128,7 +128,7 @@ func TestEventsAreComplete(t *testing.T) {
 					}
 				}
 			case *ast.FuncDecl:
-				if d.Recv == nil && (d.Name.Name == "Events" || d.Name.Name == "BatchEvents") {
+				if d.Recv == nil && (d.Name.Name == "Events" || d.Name.Name == "BatchEvents" || d.Name.Name == "StatementEvents") {
 					ast.Inspect(d.Body, func(n ast.Node) bool {
 						if c, ok := n.(*ast.CompositeLit); ok && nameOf(c.Type) != "" {
 							listed[dir] = append(listed[dir], nameOf(c.Type))

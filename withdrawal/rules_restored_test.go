@@ -1,0 +1,124 @@
+package withdrawal_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// importOf is the transaction that paid the request after the copy was made.
+func importOf(hash string) withdrawal.Imported {
+	return withdrawal.Imported{By: by(withdrawal.System, t0), Request: req, Job: job2, AssetOnChain: token, Hash: hash, ByOutput: true, Output: 4, Wallets: wallets()}
+}
+
+// What the copy has of a request, and what becomes of it when the transaction that paid it is
+// told by Imported: while the chain is recovering, and while it is not.
+func TestWhatWasPaidAfterTheCopyWasMade(t *testing.T) {
+	s := states(t)
+	failed := run(t, s["processing"], withdrawal.AttemptFailed{By: worker(t0), Fence: 1, Failure: withdrawal.Permanent, Error: "x"})
+	requeued := run(t, failed, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true})
+	died := run(t, s["confirming"], withdrawal.Elapsed{By: by(withdrawal.System, t0)})
+	died.Job.MaxRetries = died.Job.RetryCount
+	died = run(t, died, dead(t0, "tx1", 3, 7))
+	if died.Request.Status != withdrawal.RequestFailed || len(died.Txs) != 1 {
+		t.Fatal("its only execution died, and it is not failed")
+	}
+	reverted := receipt(t0, "tx1", 3)
+	reverted.Reverted = true
+	onChain := run(t, s["confirming"], reverted)
+	flagged := failed
+	flagged.Request.Mined = "elsewhere"
+	refunded := run(t, s["cancelled"], withdrawal.Refunded{By: by(withdrawal.System, t0), Reference: "r"})
+	lacking := died
+	lacking.Txs = nil
+	same := importOf("x")
+	same.Job = job1
+	for _, tt := range []struct {
+		what     string
+		w        withdrawal.Withdrawal
+		ev       withdrawal.Imported
+		want     error // while it recovers
+		wantElse error // while it does not
+	}{
+		{"it is pending", s["pending"], importOf("x"), nil, nil},
+		{"it is approved", s["approved"], importOf("x"), nil, nil},
+		{"it is approved after a requeue", requeued, importOf("x"), nil, statemachine.ErrIllegal},
+		{"it is failed", failed, importOf("x"), nil, statemachine.ErrIllegal},
+		{"it is failed, and what was sent is proven dead", died, importOf("x"), nil, statemachine.ErrIllegal},
+		{"the transaction that was proven dead", died, importOf("tx1"), nil, nil}, // it is on file: nothing changes
+		{"it reverted, and may still be mined beside another", onChain, importOf("x"), statemachine.ErrIllegal, statemachine.ErrIllegal},
+		{"it may have been paid already", flagged, importOf("x"), statemachine.ErrIllegal, statemachine.ErrIllegal},
+		{"it has a job", s["job pending"], importOf("x"), withdrawal.ErrActiveJob, withdrawal.ErrActiveJob},
+		{"it is cancelled", s["cancelled"], importOf("x"), statemachine.ErrIllegal, statemachine.ErrIllegal},
+		{"it is refunded", refunded, importOf("x"), withdrawal.ErrRefunded, withdrawal.ErrRefunded},
+		{"the job that failed", failed, same, statemachine.ErrInvalid, statemachine.ErrIllegal},
+		{"its transactions are not loaded", lacking, importOf("x"), statemachine.ErrInvalid, statemachine.ErrIllegal},
+	} {
+		t.Run(tt.what, func(t *testing.T) {
+			for recovering, want := range map[bool]error{true: tt.want, false: tt.wantElse} {
+				w := tt.w
+				w.Recovering = recovering
+				c, err := policy.Apply(w, tt.ev)
+				if !errors.Is(err, want) {
+					t.Fatalf("recovering %v: %v, expected %v", recovering, err, want)
+				}
+				if err != nil || c.Empty() {
+					continue
+				}
+				sound(t, c)
+				n := c.New
+				if n.Request.Status != withdrawal.RequestQueued || n.Job.Status != withdrawal.JobConfirming || n.Job.ID != job2 || n.Recovering ||
+					len(n.Txs) != len(w.Txs)+1 || len(n.Live()) != 1 || n.Live()[0].Hash != "x" || !n.Live()[0].ByOutput || n.Live()[0].Output != 4 {
+					t.Errorf("it is %v with %+v", n.Request.Status, n.Live())
+				}
+				if done := run(t, n, receipt(t0, "x", 3)); done.Request.Status != withdrawal.RequestCompleted || done.Request.FinalTxHash != "x" {
+					t.Errorf("mined, it is %v", done.Request.Status)
+				}
+			}
+		})
+	}
+}
+
+// Nothing is ordered, reopened, refunded or approved by the policy alone while it is not known what
+// was paid.
+func TestNothingIsOrderedWhileTheChainRecovers(t *testing.T) {
+	s := states(t)
+	failed := run(t, s["processing"], withdrawal.AttemptFailed{By: worker(t0), Fence: 1, Failure: withdrawal.Permanent, Error: "x"})
+	system := by(withdrawal.System, t0)
+	for _, tt := range []struct {
+		what                  string
+		w                     withdrawal.Withdrawal
+		ev                    withdrawal.Event
+		recovering, unclaimed error
+	}{
+		{"an order", s["approved"], enqueued(t0, job1), withdrawal.ErrUnsettled, withdrawal.ErrUnclaimed},
+		{"a requeue", failed, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true}, withdrawal.ErrUnsettled, withdrawal.ErrUnclaimed},
+		{"a refund", s["cancelled"], withdrawal.Refunded{By: system, Reference: "r"}, withdrawal.ErrUnsettled, withdrawal.ErrUnclaimed},
+		{"an approval", s["pending"], withdrawal.Approved{By: by(withdrawal.Approver, t0)}, nil, nil},
+		{"a cancellation", s["job pending"], withdrawal.Cancelled{By: by(withdrawal.Operator, t0), Reason: "x"}, nil, nil},
+		{"evidence", s["confirming"], receipt(t0, "tx1", 3), nil, nil},
+	} {
+		for why, want := range map[string]error{"recovering": tt.recovering, "unclaimed": tt.unclaimed, "neither": nil} {
+			w := tt.w
+			w.Recovering, w.Unclaimed = why == "recovering", map[bool]string{true: "x:1"}[why == "unclaimed"]
+			c, err := policy.Apply(w, tt.ev)
+			if !errors.Is(err, want) || err == nil && (c.New.Recovering || c.New.Unclaimed != "") {
+				t.Errorf("%s, %s: %v, expected %v", tt.what, why, err, want)
+			}
+		}
+	}
+	p := policy
+	p.Approval.Enabled, p.Approval.Assets = true, map[uuid.UUID]withdrawal.ApprovalLimits{asset: {Automatic: decimal.NewFromInt(100)}}
+	for recovering, want := range map[bool]withdrawal.RequestStatus{true: withdrawal.RequestPending, false: withdrawal.RequestApproved} {
+		c, err := p.Apply(withdrawal.Withdrawal{Recovering: recovering}, submitted(t0))
+		if err != nil || c.New.Request.Status != want || recovering != (c.New.Request.ApprovalsNeeded == 1) {
+			t.Errorf("recovering %v: it is %v, %v", recovering, c.New.Request.Status, err)
+		}
+		sound(t, c)
+	}
+}
