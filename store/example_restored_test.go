@@ -83,7 +83,7 @@ func ExampleWithdrawals_Say() {
 		}
 		var open *withdrawal.UnsettledError
 		if err := start(); errors.As(err, &open) {
-			fmt.Println(open.Open.Point, open.Open.Number, open.Open.Payee)
+			fmt.Println(open.Open.Point, open.Open.Number)
 		} else {
 			check(err)
 		}
@@ -132,8 +132,8 @@ func ExampleWithdrawals_Say() {
 	// bound 0
 	// nonce 1
 	// untold 2
-	// transfer 0 a
-	// transfer 1 b
-	// transfer 0 d
+	// transfer 0
+	// transfer 1
+	// transfer 0
 	// f completed
 }

@@ -172,7 +172,7 @@ func TestDigestsOfPolicies(t *testing.T) {
 		policy any
 		digest string
 	}{
-		{withdrawal.DefaultPolicy(), "f2b5903844afbd64"},
+		{withdrawal.DefaultPolicy(), "33dac6f9b633def2"},
 		{swaptest.Policy(), "5ee48661f2d55254"},
 		{relaysync.DefaultPolicy(), "129ba21234a2bac2"},
 		{dunning.DefaultPolicy(), "c2b815dfa7d5528d"},
