@@ -12,7 +12,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
-	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -49,9 +48,10 @@ func (n *flakyNode) has(hash string) bool {
 	return n.sent[hash]
 }
 
-// Everything at once, in virtual time: submissions, payments, look-ups and
-// rescues against a node that loses messages.
-func TestWorkersPayEachRequestOnce(t *testing.T) {
+// Everything at once, in virtual time, by two processes that call Run and nothing else: approved
+// requests, payments, look-ups and rescues, against a node that loses messages. What a handler
+// without a result leaves behind is picked up by the rescue.
+func TestRunPaysEachRequestOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const requests = 60
 		b := &bank{}
@@ -63,19 +63,11 @@ func TestWorkersPayEachRequestOnce(t *testing.T) {
 			b.wallet(t, named(fmt.Sprint("wallet", i)), chain)
 		}
 		for range requests {
-			b.pending(t)
+			b.approved(t)
 		}
 		node := &flakyNode{sent: map[string]bool{}, paid: map[uuid.UUID][]string{}}
 		ctx, stop := context.WithCancel(context.Background())
 		var group sync.WaitGroup
-		run := func(source store.WithdrawalSource, handle func(context.Context, withdrawal.Withdrawal) store.HeldWithdrawal) {
-			group.Go(func() {
-				err := worker.Run(ctx, source, handle, worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{})
-				if err != nil {
-					t.Error(err)
-				}
-			})
-		}
 		calls := 0
 		var mu sync.Mutex
 		pay := func(_ context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
@@ -84,13 +76,16 @@ func TestWorkersPayEachRequestOnce(t *testing.T) {
 			time.Sleep(time.Second) // of virtual time
 			mu.Lock()
 			calls++
-			broken := calls%7 == 0
+			broken, dies := calls%7 == 0, calls%11 == 0
 			mu.Unlock()
 			if w.Job.Status == withdrawal.JobConfirming {
 				return result(w, withdrawal.Rebroadcast{By: by, Fence: fence, Hash: w.Job.TxHash, Done: node.send(w.Txs[len(w.Txs)-1]) == nil})
 			}
 			if broken {
 				panic("a bug in the handler")
+			}
+			if dies {
+				return result(w) // as a process that dies: the lease ends by itself
 			}
 			held, err := b.Held(ctx, result(w, prepared(&w)))
 			if err != nil {
@@ -113,14 +108,16 @@ func TestWorkersPayEachRequestOnce(t *testing.T) {
 			r.By = by
 			return result(w, r)
 		}
-		run(b.Payments(chain, "w1"), pay)
-		run(b.Payments(chain, "w2"), pay)
-		run(b.Lookups(chain, "c"), look)
+		for _, name := range []string{"w1", "w2"} {
+			group.Go(func() {
+				err := b.Run(ctx, store.RunWithdrawals{Name: name, Chains: []uuid.UUID{chain}, Pay: pay, Look: look, Order: b.order})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
 		for completed := int64(0); completed < requests; {
 			time.Sleep(time.Minute)
-			if _, _, err := b.Rescue(ctx, as(withdrawal.System), 100); err != nil {
-				t.Fatal(err)
-			}
 			stats, err := b.Stats(ctx, 24*time.Hour)
 			if err != nil {
 				t.Fatal(err)

@@ -27,7 +27,8 @@ func TestALeaseLastsTwoCalls(t *testing.T) {
 		lease, call time.Duration
 		want        error
 	}{{time.Second, 500 * time.Millisecond, nil}, {time.Second - 1, 500 * time.Millisecond, statemachine.ErrInvalid},
-		{0, time.Hour, nil}, {10 * time.Second, 0, nil}, {10*time.Second - 1, 0, statemachine.ErrInvalid}} {
+		{0, time.Hour, nil}, {10 * time.Second, 5 * time.Second, nil}, {10*time.Second - 1, 5 * time.Second, statemachine.ErrInvalid},
+		{time.Second, 0, nil}} { // by default a call has half of the lease at most
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		err := worker.Run(ctx, brief{tt.lease}, func(context.Context, int) int { return 0 }, worker.Options[int, int]{CallTimeout: tt.call})

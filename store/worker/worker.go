@@ -115,9 +115,9 @@ type Options[W, R any] struct {
 	// negative.
 	Grace time.Duration
 	// CallTimeout bounds each call of the source, and how long a stop goes on trying to store
-	// results after the last handler has returned; 5 s if zero. After a call that ran out of time
-	// the next calls may take longer, up to half of the source's ShortestLease, until one
-	// succeeds within CallTimeout.
+	// results after the last handler has returned. If zero: 5 s, or half of the source's
+	// ShortestLease where this is less. After a call that ran out of time the next calls may take
+	// longer, up to half of the source's ShortestLease, until one succeeds within CallTimeout.
 	CallTimeout time.Duration
 
 	Log   *slog.Logger // nil discards
@@ -147,24 +147,39 @@ type Hooks[W, R any] struct {
 // stored or refused by then, otherwise an error with the number of results left behind, and
 // [statemachine.ErrInvalid] for arguments that make no sense.
 func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context.Context, W) R, options Options[W, R]) error {
-	o, err := options.withDefaults()
+	run, err := Ready(source, handle, options)
 	if err != nil {
 		return err
 	}
+	return run(ctx)
+}
+
+// Ready checks all that [Run] checks before it begins, and returns the Run as a [Loop] that has
+// not begun. A service with several loops makes all of them ready first, so that none begins
+// where another cannot.
+func Ready[W, R any](source Source[W, R], handle func(context.Context, W) R, options Options[W, R]) (Loop, error) {
 	if source == nil || handle == nil {
-		return fmt.Errorf("%w: a worker needs a source and a handler", statemachine.ErrInvalid)
+		return nil, fmt.Errorf("%w: a worker needs a source and a handler", statemachine.ErrInvalid)
+	}
+	lease := source.ShortestLease()
+	o, err := options.withDefaults(lease)
+	if err != nil {
+		return nil, err
 	}
 	if s, ok := source.(Checked); ok {
 		if err := s.Check(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	lease := source.ShortestLease()
 	if lease != 0 && lease < 2*o.CallTimeout {
-		return fmt.Errorf("%w: the shortest lease of the source is %v, worker.Options.CallTimeout is %v: "+
+		return nil, fmt.Errorf("%w: the shortest lease of the source is %v, worker.Options.CallTimeout is %v: "+
 			"a lease lasts two calls at least, since one that is slow would lose it",
 			statemachine.ErrInvalid, lease, o.CallTimeout)
 	}
+	return func(ctx context.Context) error { return run(ctx, source, handle, o, lease) }, nil
+}
+
+func run[W, R any](ctx context.Context, source Source[W, R], handle func(context.Context, W) R, o Options[W, R], lease time.Duration) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	l := &loop[W, R]{
@@ -177,7 +192,7 @@ func Run[W, R any](ctx context.Context, source Source[W, R], handle func(context
 		turns:    newPatience(o.CallTimeout, lease),
 		renewals: newPatience(o.CallTimeout, lease),
 	}
-	err = l.run()
+	err := l.run()
 	cancel()
 	if l.renewing {
 		<-l.renewed
@@ -206,7 +221,12 @@ func (l *loop[W, R]) revoke(ctx context.Context) {
 
 const maxConcurrency = 10_000
 
-func (o Options[W, R]) withDefaults() (Options[W, R], error) {
+// defaultPause is the pause of a poll, and after a failure, of whoever has named none.
+var defaultPause = statemachine.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, JitterPercent: 50}
+
+// withDefaults is o with its defaults for a source with a shortest lease, zero where the source
+// does not know it.
+func (o Options[W, R]) withDefaults(lease time.Duration) (Options[W, R], error) {
 	for _, f := range []struct {
 		name    string
 		refused bool
@@ -226,13 +246,17 @@ func (o Options[W, R]) withDefaults() (Options[W, R], error) {
 	o.Concurrency = cmp.Or(o.Concurrency, 16)
 	o.Batch = cmp.Or(o.Batch, o.Concurrency)
 	o.Grace = cmp.Or(o.Grace, 10*time.Second)
-	o.CallTimeout = cmp.Or(o.CallTimeout, 5*time.Second)
-	pause := statemachine.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, JitterPercent: 50}
+	if o.CallTimeout == 0 {
+		o.CallTimeout = 5 * time.Second
+		if lease > 0 {
+			o.CallTimeout = min(o.CallTimeout, lease/2)
+		}
+	}
 	if o.Poll.Base <= 0 {
-		o.Poll = pause
+		o.Poll = defaultPause
 	}
 	if o.Retry.Base <= 0 {
-		o.Retry = pause
+		o.Retry = defaultPause
 	}
 	if o.Jitter == nil {
 		o.Jitter = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
