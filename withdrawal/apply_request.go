@@ -1,6 +1,7 @@
 package withdrawal
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -166,13 +167,14 @@ func (p *Policy) enqueue(c *step, e *Enqueued) error {
 	if executions == 0 {
 		executions = p.MaxRetries
 	}
+	priority := cmp.Or(e.Priority, Normal)
 	switch {
 	case e.Job == uuid.Nil || e.AssetOnChain == uuid.Nil:
 		return c.refuseRequest(statemachine.ErrInvalid, "ids of job and asset on chain are needed")
 	case e.Job == old.ID:
 		return c.refuseRequest(statemachine.ErrInvalid, "this is the job that failed: another one needs its own id")
-	case !e.Priority.Valid():
-		return c.refuseRequest(statemachine.ErrInvalid, "unknown priority "+e.Priority.String())
+	case !priority.Valid():
+		return c.refuseRequest(statemachine.ErrInvalid, "unknown priority "+priority.String())
 	case executions < 1:
 		return c.refuseRequest(statemachine.ErrInvalid, "max_retries must be at least 1")
 	case int(old.TxsOnFile) != len(c.Old.Txs):
@@ -188,7 +190,7 @@ func (p *Policy) enqueue(c *step, e *Enqueued) error {
 	c.newPair()
 	c.newJob(e.Job, e.AssetOnChain, wallet, wallet.LastUsedAt)
 	j := &c.New.Job
-	j.Priority, j.MaxRetries, j.ScheduledAt = e.Priority, executions, c.by.At
+	j.Priority, j.MaxRetries, j.ScheduledAt = priority, executions, c.by.At
 	if err := c.moveJob(JobEnqueue, ""); err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ type (
 		By
 		Job          uuid.UUID
 		AssetOnChain uuid.UUID
-		Priority     Priority    `json:",omitzero"`
+		Priority     Priority    `json:",omitzero"` // zero: Normal
 		MaxRetries   int32       // 0: the policy's
 		Wallets      []HotWallet // candidates, in any order; read without a lock
 	}

@@ -184,10 +184,14 @@ func TestRule4Claim(t *testing.T) {
 			t.Errorf("%v has rank %d", p, withdrawal.PriorityRank(p))
 		}
 	}
-	for _, p := range []withdrawal.Priority{0, 4, 255} {
-		e := enqueued(t0, job1)
+	e := enqueued(t0, job1)
+	for _, p := range []withdrawal.Priority{4, 255} {
 		e.Priority = p
 		expect(t, policy, states(t)["approved"], e, "invalid")
+	}
+	e.Priority = 0 // the host has named none
+	if w := runWith(t, policy, states(t)["approved"], e); w.Job.Priority != withdrawal.Normal {
+		t.Errorf("a job without a priority has %v", w.Job.Priority)
 	}
 }
 

@@ -100,7 +100,8 @@ func start(ctx context.Context, loops *group, o options, stdout io.Writer, log *
 		loops.atEnd(n.Close)
 		loops.run(n.Mine)
 		a.node, a.bitcoin = n.Client(o.lease/10), &bitcoin{wallets: s.wallets}
-		s.every(loops, "bitcoin", func(ctx context.Context) (time.Duration, error) { return time.Second, a.bitcoin.mine(ctx) })
+		mine := func(ctx context.Context) (time.Duration, error) { return time.Second, a.bitcoin.mine(ctx) }
+		loops.run(worker.Sweep{Name: "bitcoin", Call: mine, Log: s.log}.Run)
 	}
 	listener, err := net.Listen("tcp", o.listen)
 	if err != nil {
@@ -193,45 +194,18 @@ const consumer = "book"
 func (s *service) work(loops *group, client *node.Client) {
 	k := &workers{s.withdrawals, client}
 	policy := s.withdrawals.Policy()
-	type handler = func(context.Context, withdrawal.Withdrawal) store.HeldWithdrawal
-	source := func(source store.WithdrawalSource, handle handler, call time.Duration) {
-		loops.run(func(ctx context.Context) error {
-			return worker.Run(ctx, source, handle, worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal]{
-				CallTimeout: call, Log: s.log,
-				Poll: statemachine.Backoff{Base: policy.Lease / 100, Cap: policy.Lease / 10, JitterPercent: 50}})
-		})
-	}
-	source(s.withdrawals.Payments(chainID, worker.NewName("payer")), k.pay, policy.Lease/4)
-	source(s.withdrawals.Lookups(chainID, worker.NewName("checker")), k.look, policy.CheckEvery/2)
-	s.every(loops, "order", s.order)
-	s.every(loops, "rescue", s.rescue)
-	s.every(loops, "refund", s.refund)
+	pause := statemachine.Backoff{Base: policy.Lease / 100, Cap: policy.Lease / 10, JitterPercent: 50}
+	loops.run(func(ctx context.Context) error {
+		return s.withdrawals.Run(ctx, store.RunWithdrawals{Chains: []uuid.UUID{chainID}, Pay: k.pay, Look: k.look, Order: newJob,
+			Poll: pause, Retry: pause, Log: s.log})
+	})
+	loops.run(worker.Sweep{Name: "refund", Call: s.refund, Retry: pause, Log: s.log}.Run)
 	loops.run(func(ctx context.Context) error {
 		return follow.Run(ctx, s.db, follow.Consumer{Name: consumer, Domains: []store.Domain{store.DomainWithdrawals}, From: follow.Beginning,
 			Lease: policy.Lease, Log: s.log}, s.book)
 	})
 	loops.run(func(ctx context.Context) error {
 		return follow.Deposits(ctx, s.db, follow.Consumer{Lease: policy.Lease, Log: s.log}, depositPolicy, s.credit)
-	})
-}
-
-// every does work again and again, and pauses as long as it says. What fails is tried
-// again: what is to be done stands in the database.
-func (s *service) every(loops *group, name string, work func(context.Context) (time.Duration, error)) {
-	pause := s.withdrawals.Policy().EnqueueEvery
-	loops.run(func(ctx context.Context) error {
-		for ctx.Err() == nil {
-			wait, err := work(ctx)
-			if err != nil && ctx.Err() == nil {
-				s.log.Warn(name, "error", err)
-				wait = pause
-			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(min(max(wait, time.Millisecond), pause)):
-			}
-		}
-		return nil
 	})
 }
 

@@ -94,26 +94,18 @@ func (s *service) requeue(ctx context.Context, by withdrawal.By, id uuid.UUID, r
 	})
 }
 
-// order gives approved requests a job and a hot wallet. It returns when to come again.
-func (s *service) order(ctx context.Context) (time.Duration, error) {
-	_, wait, err := s.withdrawals.EnqueueDue(ctx, chainID, page, func(r withdrawal.Request) withdrawal.Enqueued {
-		// The id is that of the step: ordered twice, it is the same job.
-		job := uuid.NewSHA1(r.ID, strconv.AppendInt(nil, r.Version, 10))
-		return withdrawal.Enqueued{By: house, Job: job, AssetOnChain: asset, Priority: withdrawal.Normal}
-	})
-	return wait, err
+// newJob is what the service decides of an approved request when it gets a job.
+func newJob(r withdrawal.Request) withdrawal.Enqueued {
+	// The id is that of the step: ordered twice, it is the same job.
+	job := uuid.NewSHA1(r.ID, strconv.AppendInt(nil, r.Version, 10))
+	return withdrawal.Enqueued{By: house, Job: job, AssetOnChain: asset, Priority: withdrawal.Normal}
 }
 
-// rescue takes back what workers left that are gone.
-func (s *service) rescue(ctx context.Context) (time.Duration, error) {
-	_, wait, err := s.withdrawals.Rescue(ctx, house, page)
-	return wait, err
-}
-
-// refund releases the holds of what has ended unpaid.
+// refund releases the holds of what has ended unpaid. Requests end while it waits, so that
+// it comes again soon.
 func (s *service) refund(ctx context.Context) (time.Duration, error) {
 	_, wait, err := follow.RefundDue(ctx, s.db, s.withdrawals, page, s.giveBack)
-	return wait, err
+	return min(wait, s.withdrawals.Policy().EnqueueEvery), err
 }
 
 // page is how many withdrawals one call is for.

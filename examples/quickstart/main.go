@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -17,7 +18,6 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
-	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/withdrawal"
 	_ "modernc.org/sqlite" // the driver is yours
 )
@@ -83,7 +83,7 @@ func open(ctx context.Context, conn *sql.DB, policy withdrawal.Policy) (*store.W
 	return store.NewWithdrawals(db, policy)
 }
 
-// submit stores what a user asks for, an approval, and the order to pay it from a hot wallet.
+// submit stores what a user asks for, and an approval.
 func submit(ctx context.Context, withdrawals *store.Withdrawals, chain, request uuid.UUID) error {
 	asset := statemachine.ID("asset", "USDX") // of the host's own names and numbers
 	wallet := withdrawal.HotWallet{ID: statemachine.ID("wallet", "hot"), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
@@ -91,11 +91,10 @@ func submit(ctx context.Context, withdrawals *store.Withdrawals, chain, request 
 		return err
 	}
 	intake := withdrawal.By{Actor: "intake", Role: withdrawal.System}
-	_, err := withdrawals.Do(ctx, request, // one transaction: all three events, or none
+	_, err := withdrawals.Do(ctx, request, // one transaction: both events, or none
 		withdrawal.Submitted{By: intake, Request: request, User: statemachine.ID("user", "17"), Asset: asset, Chain: chain,
 			ToAddress: "alice", Amount: "12.5", Decimals: 6},
-		withdrawal.Approved{By: withdrawal.By{Actor: "desk", Role: withdrawal.Approver}},
-		withdrawal.Enqueued{By: intake, Job: request, AssetOnChain: asset, Priority: withdrawal.Normal})
+		withdrawal.Approved{By: withdrawal.By{Actor: "desk", Role: withdrawal.Approver}})
 	return err
 }
 
@@ -105,7 +104,7 @@ type Node interface {
 	Mined(ctx context.Context, hash string) (block withdrawal.Block, found bool, err error)
 }
 
-// serve pays what is due on a chain, and looks up what was sent, until ctx is done.
+// serve pays what is approved on a chain, and looks up what was sent, until ctx is done.
 func serve(ctx context.Context, withdrawals *store.Withdrawals, chain uuid.UUID, node Node,
 	sign func(withdrawal.Job) (hash string, raw []byte)) error {
 	type held = store.HeldWithdrawal
@@ -139,15 +138,8 @@ func serve(ctx context.Context, withdrawals *store.Withdrawals, chain uuid.UUID,
 		}
 		return say(w, withdrawal.Receipt{By: by, Tx: tx.Hash, Block: block})
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan error, 2)
-	run := func(source store.WithdrawalSource, handle func(context.Context, withdrawal.Withdrawal) held) {
-		options := worker.Options[withdrawal.Withdrawal, held]{CallTimeout: withdrawals.Policy().CheckEvery / 2}
-		ended <- worker.Run(ctx, source, handle, options)
-		stop() // a service without one of its loops is not whole
+	order := func(r withdrawal.Request) withdrawal.Enqueued { // a job for what was approved, from the wallet that was used longest ago
+		return withdrawal.Enqueued{By: withdrawal.By{Actor: "payer", Role: withdrawal.System}, Job: uuid.New(), AssetOnChain: r.Asset}
 	}
-	go run(withdrawals.Payments(chain, worker.NewName("payer")), pay)
-	go run(withdrawals.Lookups(chain, worker.NewName("checker")), look)
-	return errors.Join(<-ended, <-ended)
+	return withdrawals.Run(ctx, store.RunWithdrawals{Chains: []uuid.UUID{chain}, Pay: pay, Look: look, Order: order, Log: slog.Default()})
 }
