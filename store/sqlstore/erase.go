@@ -2,11 +2,14 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/utxo"
 )
@@ -33,31 +36,62 @@ func (s syntax) erasable() (all []erasable) {
 	return all
 }
 
+// Erasure says whose texts are erased, and who asks for it.
+type Erasure struct {
+	Machine, ID string // of the record, as in its trail
+	Actor       string // the person who asks for it, 1 to [statemachine.MaxActor] bytes
+	Trace, Via  string // as in [statemachine.By]; may be empty
+}
+
 // Erase replaces with [Erased] the texts that came from outside (reasons, data, error
 // messages) in the append-only rows of one record, such as a person's data that must
-// be deleted by law. machine and id are those of the record's trail; of a withdrawal
-// the request, each job and the wallet are records of their own. Everything else of
-// the rows stays, and no trigger lets it change. It returns how many rows it changed:
-// none the second time.
+// be deleted by law. Of a withdrawal the request, each job and the wallet are records of
+// their own. Everything else of the rows stays, and no trigger lets it change. Erase
+// returns how many rows it changed: none the second time. A record that is not named,
+// and an actor out of its bounds, are [statemachine.ErrInvalid].
+//
+// The journal has a line of each Erase, by an operator, in the same commit: it names the
+// record and holds nothing of its texts.
 //
 // The record itself is not append-only, and its texts are not touched: its memo and
 // address are what was paid.
-func (s *Store) Erase(ctx context.Context, machine, id string) (rows int64, err error) {
-	if machine == "" || id == "" {
+func (s *Store) Erase(ctx context.Context, e Erasure) (rows int64, err error) {
+	if e.Machine == "" || e.ID == "" {
 		return 0, fmt.Errorf("%w: a record has a machine and an id", statemachine.ErrInvalid)
 	}
+	if err := errors.Join(statemachine.Actor(e.Actor), statemachine.Ways(e.Trace, e.Via)); err != nil {
+		return 0, err
+	}
+	line := statemachine.JournalLine{Actor: e.Actor, Role: switches.Operator.String(), Domain: string(recordDomain(e.Machine)),
+		Machine: e.Machine, ID: e.ID, Event: "Erase", Trace: e.Trace, Via: e.Via}
 	err = s.Update(ctx, func(u store.Unit) error {
 		rows = 0
-		for _, e := range s.erasable() {
-			n, err := u.(*tx).write(e.statement(), nil, machine, id, Erased, utxo.ContextLine)
+		for _, of := range s.erasable() {
+			n, err := u.(*tx).write(of.statement(), nil, e.Machine, e.ID, Erased, utxo.ContextLine)
 			if err != nil {
-				return fmt.Errorf("erase %s: %w", e.table, err)
+				return fmt.Errorf("erase %s: %w", of.table, err)
 			}
 			rows += n
 		}
-		return nil
+		said := line
+		if rows == 0 {
+			said.Outcome = statemachine.JournalSame
+		}
+		said, _ = said.Tried(nil)
+		return u.Journal().Append(said)
 	})
 	return rows, err
+}
+
+// recordDomain is the domain of the records of a machine; what the log does not know, such as a
+// hot wallet, counts to the domain that every store has.
+func recordDomain(machine string) store.Domain {
+	for d, machines := range domainMachines {
+		if slices.Contains(machines, machine) {
+			return d
+		}
+	}
+	return store.DomainSwitches
 }
 
 // statement erases what is there and is not a mark of a store's own.

@@ -1,6 +1,7 @@
 package sqlstore_test
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/internal/pgtest"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
@@ -161,12 +163,26 @@ func TestErase(t *testing.T) {
 		}
 		count := len(b.rowsOf(t))
 		for _, of := range [][2]string{{withdrawal.RequestMachine.Name(), w.Request.ID.String()}, {withdrawal.JobMachine.Name(), w.Job.ID.String()}} {
-			n, err := b.Erase(ctx, of[0], of[1])
+			said := sqlstore.Erasure{Machine: of[0], ID: of[1], Actor: "olga", Trace: "case 7"}
+			n, err := b.Erase(ctx, said)
 			if err != nil || n == 0 {
 				t.Errorf("%v: %d rows, %v", of, n, err)
 			}
-			if n, err = b.Erase(ctx, of[0], of[1]); err != nil || n != 0 {
+			if n, err = b.Erase(ctx, said); err != nil || n != 0 {
 				t.Errorf("%v once more: %d rows, %v", of, n, err)
+			}
+			lines, _, err := store.NewJournal[store.Unit](b.Store).Page(ctx, "", store.MaxPage)
+			if err != nil || len(lines) < 2 {
+				t.Fatal(lines, err)
+			}
+			for k, outcome := range []string{statemachine.JournalDone, statemachine.JournalSame} {
+				got := lines[len(lines)-2+k]
+				got.At = time.Time{}
+				want := statemachine.JournalLine{Actor: "olga", Role: "operator", Domain: "withdrawals", Machine: of[0], ID: of[1], Event: "Erase",
+					Outcome: outcome, Trace: "case 7"}
+				if got != want {
+					t.Errorf("the journal has %+v, want %+v", got, want)
+				}
 			}
 			if err := b.Verify(ctx, uuidOf(t, of[1])); err != nil {
 				t.Error(err)
@@ -177,7 +193,8 @@ func TestErase(t *testing.T) {
 				t.Errorf("%d rows of %s hold the text", n, table)
 			}
 		}
-		if got := len(b.rowsOf(t)); got != count {
+		const calls = 4 // each has a line in the journal
+		if got := len(b.rowsOf(t)); got != count+calls {
 			t.Errorf("there are %d rows, and were %d", got, count)
 		}
 		if _, _, err := b.Follow(ctx, head, 10); err != nil {
@@ -186,15 +203,23 @@ func TestErase(t *testing.T) {
 		b.exec(t, "INSERT INTO %s (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) "+
 			"SELECT horizon, 'another', 'x', 2, 'a', 'b', 'c', at, actor, '"+secret+"', '"+utxo.ContextLine+"' FROM %[1]s WHERE version = 1 AND id = '"+w.Request.ID.String()+"'",
 			"transitions")
-		n, err := b.Erase(ctx, "another", "x")
+		n, err := b.Erase(ctx, sqlstore.Erasure{Machine: "another", ID: "x", Actor: "olga"})
 		if got := b.rows(t, "", "SELECT reason, data FROM "+b.table("transitions")+" WHERE id = 'x'"); err != nil || n != 1 || got[0] != "|reason=[erased]|data="+utxo.ContextLine {
 			t.Errorf("a line that the feed hides is %v, %d rows, %v", got, n, err)
 		}
-		if _, err := b.Erase(ctx, "", w.Request.ID.String()); err == nil {
-			t.Error("a record without a machine")
+		for what, e := range map[string]sqlstore.Erasure{
+			"a record without a machine": {ID: w.Request.ID.String(), Actor: "olga"},
+			"a record without an id":     {Machine: withdrawal.RequestMachine.Name(), Actor: "olga"},
+			"nobody":                     {Machine: withdrawal.RequestMachine.Name(), ID: w.Request.ID.String()},
+			"a long trace": {Machine: withdrawal.RequestMachine.Name(), ID: w.Request.ID.String(), Actor: "olga",
+				Trace: strings.Repeat("x", statemachine.MaxTrace+1)},
+		} {
+			if _, err := b.Erase(ctx, e); !errors.Is(err, statemachine.ErrInvalid) {
+				t.Errorf("%s: %v", what, err)
+			}
 		}
 		swapsOnly := b.database.of(store.DomainSwaps).at(t, time.Time{})
-		if _, err := swapsOnly.Erase(ctx, withdrawal.RequestMachine.Name(), w.Request.ID.String()); err != nil {
+		if _, err := swapsOnly.Erase(ctx, sqlstore.Erasure{Machine: withdrawal.RequestMachine.Name(), ID: w.Request.ID.String(), Actor: "olga"}); err != nil {
 			t.Error(err)
 		}
 	})
