@@ -117,6 +117,7 @@ func (s core[T, K, L, A, E, C]) within(tx T) core[T, K, L, A, E, C] {
 	s.update = joined(tx)
 	s.view = s.update
 	s.handed = nil // what the transaction takes back would be known all the same
+	s.lives = nil  // a note that fails would fail the caller's transaction
 	return s
 }
 

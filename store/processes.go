@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -13,8 +14,7 @@ import (
 // ProcessRecords stores the lives of workers, see package processes. It decides nothing.
 type ProcessRecords interface {
 	// Put writes a process in the place of the one with its key, of which
-	// [processes.Process.Seen] says what stays. It writes one row, after everything that
-	// the transaction has written before, since two workers with one name write the same.
+	// [processes.Process.Seen] says what stays. It writes one row.
 	Put(processes.Process) error
 	// Delete deletes processes that are as they were read, and leaves the others.
 	Delete(...processes.Process) error
@@ -24,8 +24,9 @@ type ProcessRecords interface {
 }
 
 // Processes tells which workers are alive on a store, and which were lately: of each its
-// name, the version of its binary, and a digest of its policy. A worker notes itself with one
-// of its turns, once a minute. No rule depends on it.
+// name, the version of its binary, and a digest of its policy. A worker notes itself behind one
+// of its turns, once a minute. No rule depends on it: a note that fails is logged by
+// [slog.Default], and the turn goes on without it.
 type Processes struct {
 	view func(context.Context, func(Journaled) error) error
 }
@@ -52,14 +53,23 @@ func (p *Processes) Alerts(ctx context.Context, limits processes.Thresholds) ([]
 	})
 }
 
-// lives is what a service knows of the workers that have its sources: when each has noted
-// itself.
+// lives is what a service knows of the workers that have its sources: when each has last tried to
+// note itself, and which have done so.
 type lives struct {
 	sync.Mutex
 	domain, policy string // the policy's digest
 	err            error  // the policy has none
-	noted          map[string]time.Time
+	tried          map[string]time.Time
+	noted          map[string]bool
+	wait           time.Duration // that the next note has
 }
+
+// A note has noteWait, since the turn before it has claimed items whose leases run. The time
+// doubles with each note that fails, up to noteMost, so that a slow database is noted in the end.
+const (
+	noteWait = 250 * time.Millisecond
+	noteMost = 4 * time.Second
+)
 
 // newLives returns nil for a service without workers, which has no policy here.
 func newLives(domain string, policy any) *lives {
@@ -67,31 +77,61 @@ func newLives(domain string, policy any) *lives {
 		return nil
 	}
 	digest, err := processes.Digest(policy)
-	return &lives{domain: domain, policy: digest, err: err, noted: map[string]time.Time{}}
+	return &lives{domain: domain, policy: digest, err: err, tried: map[string]time.Time{}, noted: map[string]bool{}, wait: noteWait}
 }
 
-// owed reports whether the worker of a name has to note itself, and whether for the first time.
-func (l *lives) owed(name string) (owed, first bool) {
+// owed reports whether the worker of a name has to note itself now, whether it has never done so,
+// and how long the note may take. It is asked again a minute later.
+func (l *lives) owed(name string) (owed, first bool, wait time.Duration) {
 	if l == nil || name == "" {
-		return false, false
+		return false, false, 0
 	}
 	l.Lock()
 	defer l.Unlock()
-	last, known := l.noted[name]
-	return !known || time.Since(last) >= processes.Every, !known
+	if last, known := l.tried[name]; known && time.Since(last) < processes.Every {
+		return false, false, 0
+	}
+	l.tried[name] = time.Now()
+	return true, !l.noted[name], l.wait
 }
 
-// done is told that the worker of a name has noted itself.
-func (l *lives) done(name string) {
+// done is told how the note of the worker of a name has ended.
+func (l *lives) done(name string, err error) {
 	l.Lock()
 	defer l.Unlock()
-	l.noted[name] = time.Now()
+	if err != nil {
+		l.wait = min(2*l.wait, noteMost)
+		return
+	}
+	l.noted[name], l.wait = true, noteWait
+}
+
+// alive notes that the worker of a name is alive, behind a turn that was committed and in a
+// transaction of its own: whoever locks the table of processes stops no work.
+func (s *core[T, K, L, A, E, C]) alive(ctx context.Context, name string) {
+	owed, first, wait := s.lives.owed(name)
+	if !owed {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	err := s.update(ctx, func(tx T) error {
+		now, err := tx.Now()
+		if err != nil {
+			return err
+		}
+		return s.lives.note(tx, name, first, now)
+	})
+	s.lives.done(name, err)
+	if err != nil {
+		slog.WarnContext(ctx, "settle: a worker could not note that it is alive", "worker", name, "domain", s.lives.domain, "error", err)
+	}
 }
 
 // pruned is how many processes that are long gone a new one deletes at most.
 const pruned = 100
 
-// note writes that the worker of a name is alive, behind all else that the transaction writes.
+// note writes that the worker of a name is alive.
 func (l *lives) note(tx Journaled, name string, first bool, now time.Time) error {
 	if l.err != nil {
 		return l.err

@@ -45,22 +45,17 @@ func (s *Refreshes) Turn(ctx context.Context, name string, mine []HeldSlot, room
 	if err := refresh.ValidActor(name); err != nil { // else each of its events would be refused
 		return Turned{}, err
 	}
-	noted, first := s.lives.owed(name)
 	mine = slices.Clone(mine)
 	slices.SortFunc(mine, func(a, b HeldSlot) int { return strings.Compare(a.XpubVan, b.XpubVan) })
 	err = s.update(ctx, func(tx RefreshUnit) error {
 		turn := refreshTurn{Refreshes: s, tx: tx, name: name, gone: map[string]bool{}, busy: map[string]bool{}}
-		if t, err = turn.run(mine, room); err != nil || !noted {
-			return err
-		}
-		return s.lives.note(tx, name, first, t.Now)
+		t, err = turn.run(mine, room)
+		return err
 	})
 	if err != nil {
 		return Turned{}, err
 	}
-	if noted {
-		s.lives.done(name)
-	}
+	s.alive(ctx, name)
 	return t, nil
 }
 

@@ -97,10 +97,11 @@ type churns struct {
 
 // fill asks the switch, and finds out whose the id of a new invoice is.
 func (c *churns) fill(a *dunning.Account, ev dunning.Event) (_ dunning.Event, err error) {
-	a.Level = 0
+	a.Level, a.RecoveredAt = 0, time.Time{}
 	switch ev.(type) {
-	case dunning.Ticked, dunning.ChargeIntended:
-		a.Level, err = c.charges.level(c.tx, switches.Charges)
+	case dunning.Ticked, dunning.ChargeIntended, dunning.NoticeIntended, dunning.Churned, dunning.LookedBack:
+		is, err := c.charges.state(c.tx, switches.Charges)
+		charging(a, is, c.now)
 		return ev, err
 	}
 	e, ok := ev.(dunning.Issued)
@@ -113,6 +114,17 @@ func (c *churns) fill(a *dunning.Account, ev dunning.Event) (_ dunning.Event, er
 	}
 	e.Taken = taken
 	return e, err
+}
+
+// charging gives an account what the switch says of charges. While they are recovering, all that
+// is owed may be forgotten: as if they had been started now.
+func charging(a *dunning.Account, is switches.State, now time.Time) {
+	if a.Level = is.Level; is.Begins() {
+		a.Level = 0
+	}
+	if a.RecoveredAt = is.RecoveredAt; is.Recovering {
+		a.RecoveredAt = now
+	}
 }
 
 func (c *churns) follow(change *dunning.Change) error {

@@ -83,40 +83,31 @@ func (h holder) Check() error {
 // turn stores results and claims up to n more items, or none for 0, in one
 // transaction. The results are judged by what is stored. claim adds its steps to b,
 // must begin anew each time that it is called, and returns for how long nothing else
-// is due. Now and then the transaction notes that the worker of this name is alive.
+// is due. Now and then a transaction behind it notes that the worker of this name is alive.
 func (s *core[T, K, L, A, E, C]) turn(ctx context.Context, name string, done []command[K, A, E], n int, claim func(b *batch[T, K, L, A, E, C]) (time.Duration, error)) (next time.Time, err error) {
 	if n != 0 {
 		if err := CheckLimit(n); err != nil {
 			return next, err
 		}
 	}
-	noted, first := s.lives.owed(name)
 	_, err = s.held(ctx, done, false, func(tx T) error {
 		next = time.Time{}
-		if n == 0 && !noted {
+		if n == 0 {
 			return nil
 		}
 		b, err := s.batch(tx)
 		if err != nil {
 			return err
 		}
-		if n > 0 {
-			wait, err := claim(b)
-			if err != nil {
-				return err
-			}
-			next = b.began.Add(wait)
-			if err := b.save(); err != nil {
-				return err
-			}
+		wait, err := claim(b)
+		if err != nil {
+			return err
 		}
-		if !noted {
-			return nil
-		}
-		return s.lives.note(tx, name, first, b.now)
+		next = b.began.Add(wait)
+		return b.save()
 	})
-	if err == nil && noted {
-		s.lives.done(name)
+	if err == nil {
+		s.alive(ctx, name)
 	}
 	return next, err
 }

@@ -129,12 +129,17 @@ func TestAnErrorOfTheDatabaseEndsTheWorkOnBatches(t *testing.T) {
 					t.Fatalf("%d items, %v", len(items), err)
 				}
 				tt.made(b)
-				down := &downAt{Store: b.store, at: at}
+				down := &downAt{Store: b.store}
 				service, err := store.NewWithdrawals[store.Unit](down, b.Policy())
 				if err != nil {
 					t.Fatal(err)
 				}
-				work, err := tt.work(service.BatchPayments(chain, "payer", 3), items)
+				source := service.BatchPayments(chain, "payer", 3)
+				if _, _, err := service.Payments(chain, "payer").Turn(ctx, nil, 0); err != nil { // it notes that it is alive, which may fail
+					t.Fatal(err)
+				}
+				down.at, down.calls = at, 0
+				work, err := tt.work(source, items)
 				if down.calls < at {
 					if err != nil || at < 4 {
 						t.Errorf("with all of %d calls: %v", down.calls, err)

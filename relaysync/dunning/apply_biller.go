@@ -203,8 +203,8 @@ func (p *Policy) lookedBack(c *step, e *LookedBack) error {
 	if err != nil {
 		return c.refuse(statemachine.ErrInvalid, "a look-up has the time at which it began")
 	}
-	one := Account{Invoices: []Invoice{i}}
-	if p.forgotten(&one) == nil || asked.After(c.by.At) || !reached(asked, p.lookAt(p.RecoveredAt)) || c.Old.Tenant.Status() != TenantActive {
+	one := Account{Invoices: []Invoice{i}, RecoveredAt: c.Old.RecoveredAt}
+	if p.forgotten(&one) == nil || asked.After(c.by.At) || !reached(asked, p.lookAt(p.recoveredAt(&one))) || c.Old.Tenant.Status() != TenantActive {
 		return nil
 	}
 	if err := c.version(); err != nil {

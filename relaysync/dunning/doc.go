@@ -20,7 +20,7 @@
 //   - there is at most one message for each reminder that is due, however often
 //     somebody asks;
 //   - after a restore nothing is charged, churned or written before it is known what
-//     was paid since ([Policy].RecoveredAt);
+//     was paid since ([Account].RecoveredAt);
 //   - a tenant is churned once, not before the oldest open invoice is
 //     [Policy.Grace] old, and never while a charge may have been paid; only time in which a
 //     biller came counts;
@@ -58,7 +58,8 @@
 //   - A churn by a clock that went too fast from step to step is told by the alert "tenant
 //     ahead", as soon as the clock is right, and the host reinstates; store.Tenants.Follow
 //     names the tenants.
-//   - Policy.RecoveredAt, which the host sets, is waited for whatever it is.
+//   - Account.RecoveredAt, of the store's clock, and Policy.RecoveredAt, which a host may set,
+//     are waited for whatever they are.
 //
 // # Tenants and invoices
 //

@@ -120,12 +120,12 @@ type (
 		Key     string
 		Asked   time.Time // when the look-up began, or before, by the store's clock; zero: ErrInvalid
 	}
-	// LookedBack: of an invoice that was made before Policy.RecoveredAt no payment is
+	// LookedBack: of an invoice that was stored before Account.RecoveredAt no payment is
 	// known anywhere, and none is under way: under no key of the provider, whatever
 	// number it ends in, and in no book of the host. One that is found is Paid instead.
 	// Until then nothing is charged, nobody churned or written to. A look-up that began
 	// before what was sent until then had arrived proves nothing and changes nothing.
-	// Key: Invoice, after the present RecoveredAt.
+	// Key: Invoice, after the present RecoveredAt. While charges are recovering nothing counts.
 	LookedBack struct {
 		By
 		Invoice string

@@ -91,11 +91,25 @@ func (a *Account) out() *Invoice {
 	return nil
 }
 
+// recoveredAt is when charges were last started on a restored database, zero for never: the
+// store says so, and a later time of the policy counts instead.
+func (p *Policy) recoveredAt(a *Account) time.Time {
+	if p.RecoveredAt.After(a.RecoveredAt) {
+		return p.RecoveredAt
+	}
+	return a.RecoveredAt
+}
+
 // forgotten returns the first invoice of which a restored database may have forgotten
-// a payment, nil if there is none.
+// a payment, nil if there is none: one that was stored before charges were started, when
+// an invoice was dated two of Policy.Tick or Policy.Hold in the future at most.
 func (p *Policy) forgotten(a *Account) *Invoice {
+	at := p.recoveredAt(a)
+	if at.IsZero() {
+		return nil
+	}
 	for k := range a.Invoices {
-		if i := &a.Invoices[k]; i.Owed() && i.CreatedAt.Before(p.RecoveredAt) && !i.LookedBack.After(p.RecoveredAt) {
+		if i := &a.Invoices[k]; i.Owed() && !p.ahead(i.CreatedAt, at) && !i.LookedBack.After(at) {
 			return i
 		}
 	}
@@ -166,7 +180,7 @@ func (p *Policy) waits(now, until time.Time) bool {
 }
 
 // Next gives one effect at a time: a charge that may be out is looked up and
-// holds back everything else, as does what was forgotten (Policy.RecoveredAt), and a
+// holds back everything else, as does what was forgotten ([Account].RecoveredAt), and a
 // message on its way does for Policy.Hold at most; then a charge, a churn, a message. Where nothing is due, Due is the exact
 // time at which something is, an hour (Policy.Tick) from now at the latest. A tenant whose
 // charge the switch stops waits, and is asked for again each Policy.Hold.
@@ -191,7 +205,7 @@ func (p Policy) Next(a Account, now time.Time) Step {
 		return Step{}
 	}
 	if i := p.forgotten(&a); i != nil {
-		if at := p.lookAt(p.RecoveredAt); !reached(now, at) {
+		if at := p.lookAt(p.recoveredAt(&a)); !reached(now, at) {
 			return p.sleep(now, at)
 		}
 		do := act(DoLookBack, "look back/"+i.ID)

@@ -20,7 +20,7 @@ type Policy struct {
 	Hold             time.Duration // how long a step may take before another process takes it for crashed
 	Linger           time.Duration // how long what a step has sent may still arrive at the provider, the time-out of the call included
 	UnknownFor       time.Duration // age of an unknown charge at which it is an alert
-	RecoveredAt      time.Time     // the last start on a restored database, which may have forgotten payments; zero: none. See [LookedBack]
+	RecoveredAt      time.Time     // counts instead of [Account].RecoveredAt where it is later, for a store without a switch; mostly zero
 	ChurnNeedsNotice bool          // no churn before a message that named the oldest open invoice was answered, or Hold has passed since its intent
 }
 

@@ -84,6 +84,11 @@ type Account struct {
 	// Level is how far the switch stops charges. Given by the service for Ticked and
 	// ChargeIntended, and for Next; no column.
 	Level switches.Level `json:",omitzero"`
+	// RecoveredAt is when charges were last started out of a recovery, by the store's clock;
+	// while they are recovering, the store's present time. Zero: never. Given by the service
+	// for the events of a biller that begin something and for LookedBack, and for Next; no
+	// column.
+	RecoveredAt time.Time `json:",omitzero"`
 }
 
 // Change is the result of one step. Records are written where the version in

@@ -17,7 +17,6 @@ func lookedBack(began, d time.Duration, invoice string) dunning.LookedBack {
 // looked up at the provider and in the host's books, and before that nothing is
 // charged, nobody churned and nobody written to.
 func TestARestoredDatabaseAsksWhoHasPaid(t *testing.T) {
-	arrived := policy.Hold + policy.Linger
 	for _, r := range []struct {
 		name, then string
 		method     dunning.Method
@@ -27,38 +26,33 @@ func TestARestoredDatabaseAsksWhoHasPaid(t *testing.T) {
 		{"message", "notify i1", dunning.Manual, 2 * day},
 		{"churn", "churn", dunning.Manual, 8 * day},
 	} {
-		x := open(t, r.method)
-		x.p.RecoveredAt = after(r.at)
-		x.expect(r.at, "wait 7m0s") // what was sent until then arrives
-		x.expect(r.at+arrived-time.Second, "wait 1s")
-		x.expect(r.at+arrived, "look back i1")
-		x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(r.at+arrived))})
-		x.refused(statemachine.ErrIllegal, intended(r.at+arrived, "i1/0"))
-		for _, began := range []time.Duration{0, r.at + arrived - time.Second, r.at + day + time.Second} { // early, or by a clock that is ahead
-			x.nothing(lookedBack(began, r.at+day, "i1"))
+		for _, store := range []bool{true, false} {
+			restored := func(x *account, at time.Duration) {
+				if x.p.RecoveredAt, x.a.RecoveredAt = after(at), after(at-1); store { // the later one counts
+					x.p.RecoveredAt, x.a.RecoveredAt = x.a.RecoveredAt, x.p.RecoveredAt
+				}
+			}
+			x := open(t, r.method)
+			restored(x, r.at)
+			askWhoHasPaid(x, r.then, r.at, restored)
 		}
-		x.refused(statemachine.ErrInvalid, dunning.LookedBack{By: by(dunning.Biller, after(r.at+day)), Invoice: "i1"})
-		x.refused(statemachine.ErrNotFound, lookedBack(r.at+arrived, r.at+arrived, "i9"))
-		paid := *x
-		x.do(lookedBack(r.at+arrived, r.at+arrived, "i1"))
-		x.nothing(lookedBack(r.at+arrived, r.at+arrived, "i1"))
-		x.expect(r.at+arrived, r.then)
-		paid.do(dunning.Paid{By: by(dunning.Host, after(r.at+arrived)), Invoice: "i1", Method: dunning.Stripe, Payment: "ch_1"})
-		paid.expect(r.at+arrived, "nothing")
-		// Another restore forgets anew, also what was looked for.
-		x.p.RecoveredAt = after(r.at + day)
-		x.expect(r.at+day+arrived, "look back i1")
 	}
 	// What is issued since was not forgotten; a charge that was out is looked up first.
 	x := open(t, dunning.Stripe)
 	x.do(intended(0, "i1/0"))
 	x.p.RecoveredAt = after(hour)
-	x.do(dunning.Issued{By: by(dunning.Host, after(hour)), Invoice: "i2", Amount: 1})
-	x.expect(2*hour, "look up i1")
-	x.do(asked(2*hour, 2*hour, "i1/0"))
-	x.expect(2*hour, "look back i1")
-	x.do(lookedBack(2*hour, 2*hour, "i1"), intended(2*hour, "i1/0"), answered(2*hour, "i1/0", statemachine.Done))
-	x.expect(2*hour, "charge i2")
+	// What is dated two ticks later may have been stored before.
+	x.do(dunning.Issued{By: by(dunning.Host, after(hour)), Invoice: "i2", Amount: 1, CreatedAt: after(3 * hour)})
+	x.do(dunning.Issued{By: by(dunning.Host, after(3*hour)), Invoice: "i3", Amount: 1, CreatedAt: after(3*hour + time.Microsecond)})
+	x.expect(3*hour, "look up i1")
+	x.do(asked(3*hour, 3*hour, "i1/0"))
+	x.expect(3*hour, "look back i1")
+	x.do(lookedBack(3*hour, 3*hour, "i1"))
+	x.expect(3*hour, "look back i2")
+	x.do(lookedBack(3*hour, 3*hour, "i2"), intended(3*hour, "i1/0"), answered(3*hour, "i1/0", statemachine.Done))
+	x.expect(3*hour, "charge i2")
+	x.do(intended(3*hour, "i2/0"), dunning.ChargeAnswered{By: by(dunning.Biller, after(3*hour)), Invoice: "i2", Key: "i2/0", Outcome: statemachine.Done})
+	x.expect(3*hour+time.Microsecond, "charge i3")
 	// Of who is churned nothing is asked before they are back.
 	x = open(t, dunning.Manual)
 	x.do(dunning.Churned{By: by(dunning.Biller, after(7*day))})
@@ -66,6 +60,30 @@ func TestARestoredDatabaseAsksWhoHasPaid(t *testing.T) {
 	x.nothing(lookedBack(9*day, 9*day, "i1"))
 	x.do(dunning.Reinstated{By: by(dunning.Host, after(9*day))})
 	x.expect(9*day, "look back i1")
+}
+
+// askWhoHasPaid goes through a restore at a time, of an account with one open invoice.
+func askWhoHasPaid(x *account, then string, at time.Duration, restored func(*account, time.Duration)) {
+	arrived := policy.Hold + policy.Linger
+	x.expect(at, "wait 7m0s") // what was sent until then arrives
+	x.expect(at+arrived-time.Second, "wait 1s")
+	x.expect(at+arrived, "look back i1")
+	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(at+arrived))})
+	x.refused(statemachine.ErrIllegal, intended(at+arrived, "i1/0"))
+	for _, began := range []time.Duration{0, at + arrived - time.Second, at + day + time.Second} { // early, or by a clock that is ahead
+		x.nothing(lookedBack(began, at+day, "i1"))
+	}
+	x.refused(statemachine.ErrInvalid, dunning.LookedBack{By: by(dunning.Biller, after(at+day)), Invoice: "i1"})
+	x.refused(statemachine.ErrNotFound, lookedBack(at+arrived, at+arrived, "i9"))
+	paid := *x
+	x.do(lookedBack(at+arrived, at+arrived, "i1"))
+	x.nothing(lookedBack(at+arrived, at+arrived, "i1"))
+	x.expect(at+arrived, then)
+	paid.do(dunning.Paid{By: by(dunning.Host, after(at+arrived)), Invoice: "i1", Method: dunning.Stripe, Payment: "ch_1"})
+	paid.expect(at+arrived, "nothing")
+	// Another restore forgets anew, also what was looked for.
+	restored(x, at+day)
+	x.expect(at+day+arrived, "look back i1")
 }
 
 // A charge that never arrives is made again at once, and once more each day: what

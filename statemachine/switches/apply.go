@@ -209,7 +209,7 @@ func (c *step) start(e *Started) error {
 		case e.Unsettled != nil:
 			return c.refuse(e.Unsettled, "")
 		}
-		c.New.Recovering, c.New.Recovery, c.New.Generation = false, 0, is.Generation
+		c.New.Recovering, c.New.Recovery, c.New.Generation, c.New.RecoveredAt = false, 0, is.Generation, c.by.At
 		return c.move(OnRecovered, e.Reason)
 	}
 	switch {

@@ -114,7 +114,10 @@ type Switch struct {
 	// Generation is that of the database in which Recovering and Recovery were written; zero
 	// before the first restore.
 	Generation int64
-	Version    int64
+	// RecoveredAt is when the latest recovery of the scope ended, by the store's clock; zero:
+	// none has.
+	RecoveredAt time.Time
+	Version     int64
 }
 
 // State is what the rows together say of a scope.
@@ -123,6 +126,8 @@ type State struct {
 	Recovering bool
 	Generation int64 // of the row that says whether it is recovering
 	Moved      bool  // see Elsewhere
+	// RecoveredAt is when a person last ended a recovery of the scope; zero: none has ended.
+	RecoveredAt time.Time
 	// StoppedFor is how long persons have stopped the two rows in all, up to StoppedSince,
 	// which are the stops that last.
 	StoppedFor   time.Duration
@@ -137,7 +142,7 @@ func Of(all, own Switch) State {
 	if own.Generation >= all.Generation {
 		from = own
 	}
-	s := State{Level: max(all.Level, own.Level), Recovering: from.Recovering, Generation: from.Generation}
+	s := State{Level: max(all.Level, own.Level), Recovering: from.Recovering, Generation: from.Generation, RecoveredAt: own.RecoveredAt}
 	if s.Recovering {
 		s.Level = max(s.Level, from.Recovery)
 	}

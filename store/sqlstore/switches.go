@@ -26,7 +26,8 @@ var switchTable = newTable(table[switches.Switch]{
 	fixed:   func(s *switches.Switch) list { return list{{"scope text", always(&s.Scope)}} },
 	state: func(s *switches.Switch) list {
 		return list{{"level text", always(&s.Level)}, {"actor text", maybe(&s.Actor)}, {"reason text", maybe(&s.Reason)}, {"since time", maybe(&s.Since)}, {"stopped_for int", always((*int64)(&s.StoppedFor))},
-			{"recovering bool", always(&s.Recovering)}, {"recovery text", maybe(&s.Recovery)}, {"generation int", always(&s.Generation)}, {"version int", always(&s.Version)}}
+			{"recovering bool", always(&s.Recovering)}, {"recovery text", maybe(&s.Recovery)}, {"generation int", always(&s.Generation)},
+			{"recovered_at time", maybe(&s.RecoveredAt)}, {"version int", always(&s.Version)}}
 	},
 })
 

@@ -50,7 +50,7 @@ func newTenants(t *testing.T, s store.Store[store.TenantUnit]) *tenants {
 	t.Helper()
 	relays := newRelays(t, timing(s, func(tx store.TenantUnit, _ *clock) store.RelayUnit { return tx }))
 	p := dunning.DefaultPolicy()
-	p.RecoveredAt = start.Add(-time.Hour)
+	p.RecoveredAt = start.Add(-3 * time.Hour)
 	r := &tenants{relays: relays, service: must(store.NewTenants(s, relays.service, p))(t)}
 	r.tenantSubject = r.subject(s)
 	return r

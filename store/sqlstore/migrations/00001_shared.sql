@@ -193,6 +193,7 @@ CREATE TABLE @settle_switches (
 	recovering {bool} NOT NULL,
 	recovery {text} CHECK (recovery IN ('begin', 'all', 'send')), -- the level meanwhile
 	generation {int} NOT NULL CHECK (generation >= 0), -- of the database in which these two were written
+	recovered_at {time}, -- when a person last ended the recovery of the scope
 	version {int} NOT NULL CHECK (version >= 1),
 	CHECK (recovering = (recovery IS NOT NULL)),
 	CHECK (level = 'on' OR actor IS NOT NULL)
@@ -214,7 +215,7 @@ BEGIN
 	PERFORM pg_advisory_xact_lock_shared(hashtextextended(''@settle_switches '' || asked, 0));
 	RETURN QUERY SELECT s.* FROM @settle_switches s WHERE s.scope IN (''everything'', asked);
 	IF @settle_moved(lossless) THEN
-		RETURN QUERY SELECT ''moved''::text, ''on''::text, NULL::text, NULL::text, NULL::timestamptz, 0::bigint, true, ''send''::text, 0::bigint, 1::bigint;
+		RETURN QUERY SELECT ''moved''::text, ''on''::text, NULL::text, NULL::text, NULL::timestamptz, 0::bigint, true, ''send''::text, 0::bigint, NULL::timestamptz, 1::bigint;
 	END IF;
 END';
 -- +goose StatementEnd
