@@ -59,7 +59,7 @@ func TestALookUpIsSentAgain(t *testing.T) {
 		x.pass(t0, listing(t0, open("r", "a")))
 		look := refresh.Looked{By: worker(t0), Slot: x.serve(t0), Lock: x.fence(), Began: t0, Listing: listing(t0, open("r", "a"))}
 		x.do(look)
-		held := refresh.Held{Slot: look.Slot, Lock: look.Lock}
+		held := refresh.Fences{Slot: look.Slot, Lock: look.Lock}
 		if !c.same {
 			look.Known = look.Lock
 		}
@@ -68,7 +68,7 @@ func TestALookUpIsSentAgain(t *testing.T) {
 		if again.Tick.Refresh != c.same || !again.Empty() || again.New.Lock.Lease.Fence != held.Lock {
 			t.Errorf("%+v: %+v", c, again.Tick)
 		}
-		x.do(refresh.Ticked{By: worker(look.At), Held: held, Began: t0, Listing: look.Listing,
+		x.do(refresh.Ticked{By: worker(look.At), Fences: held, Began: t0, Listing: look.Listing,
 			Recipients: again.Tick.Recipients, Refreshed: done})
 		if x.w.Lock != (refresh.Lock{}) {
 			t.Error("held still")

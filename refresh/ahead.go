@@ -18,7 +18,7 @@ type Latest struct {
 }
 
 // Latest returns the latest times at now.
-func (c Config) Latest(now time.Time) Latest {
+func (c Policy) Latest(now time.Time) Latest {
 	first := max(c.RefreshInterval, c.WalletWorkerPollInterval)
 	return Latest{
 		At:        now,
@@ -93,14 +93,14 @@ func (s *step) reconcile() error {
 
 // MovedLeases returns the leases of the slot and of jobs whose end the step moved, and the new
 // end. A save keeps the stored end of a lease, so the store renews these up to until.
-func (c *Change) MovedLeases() (held []Held, until time.Time) {
+func (c *Change) MovedLeases() (held []Fences, until time.Time) {
 	if was, is := &c.Old.Wallet.Lease, &c.New.Wallet.Lease; was.Fence == is.Fence && is.Holder != "" && !was.Until.Equal(is.Until) {
-		held, until = append(held, Held{Slot: is.Fence}), is.Until
+		held, until = append(held, Fences{Slot: is.Fence}), is.Until
 	}
 	for i := range c.Old.Jobs {
 		was, is := &c.Old.Jobs[i].Lease, &c.New.Jobs[i].Lease
 		if was.Fence == is.Fence && is.Holder != "" && !was.Until.Equal(is.Until) {
-			held, until = append(held, Held{Job: c.New.Jobs[i].ID, Fence: is.Fence}), is.Until
+			held, until = append(held, Fences{Job: c.New.Jobs[i].ID, Fence: is.Fence}), is.Until
 		}
 	}
 	return held, until

@@ -107,7 +107,7 @@ func TestReconciledAgreesWithTheNaiveRules(t *testing.T) {
 	moved := 0
 	randomly(t, func(t *rapid.T) {
 		w := refresh.Work{}
-		adversary := refreshtest.Adversary{Of: refreshtest.Wallet(1), Config: config}
+		adversary := refreshtest.Adversary{Of: refreshtest.Wallet(1), Policy: config}
 		now := refreshtest.Start
 		for range rapid.IntRange(20, 60).Draw(t, "events") {
 			now = now.Add(refreshtest.Pause(t))

@@ -19,7 +19,7 @@ func AlertKinds() []statemachine.AlertKind {
 		{Name: "expired open", Person: true,
 			Ends: "find out what became of the transfer, then enqueue a manual job for the wallet"},
 		{Name: "cancellation refused",
-			Ends: "with the look-up that shows that the transfer has moved, each Config.RefreshInterval; at its expiry it ends, " +
+			Ends: "with the look-up that shows that the transfer has moved, each Policy.RefreshInterval; at its expiry it ends, " +
 				"open where the node refuses still"},
 		{Name: "hung",
 			Ends: "the wallet is tried again after a pause, at most MaxHungPause long: with the first round whose calls end in " +

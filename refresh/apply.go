@@ -55,11 +55,11 @@ func (c *Change) Empty() bool {
 // [statemachine.Refusal] around its sentinel. Where several reasons hold, the
 // first of these is given: role or actor, version, repetition, slot, job and lock fence,
 // state, input. What w must hold is said by [Needs].
-func (c Config) Apply(w Work, ev Event) (Change, error) { return c.ApplyAt(w, ev, time.Time{}) }
+func (c Policy) Apply(w Work, ev Event) (Change, error) { return c.ApplyAt(w, ev, time.Time{}) }
 
-// ApplyAt is [Config.Apply]; now is the store's time, see
+// ApplyAt is [Policy.Apply]; now is the store's time, see
 // [statemachine.EventTime].
-func (c Config) ApplyAt(w Work, ev Event, now time.Time) (Change, error) {
+func (c Policy) ApplyAt(w Work, ev Event, now time.Time) (Change, error) {
 	s := step{Change: Change{Old: w, New: w}, c: &c, ev: ev}
 	err := s.begin(now)
 	if err == nil {
@@ -149,7 +149,7 @@ const (
 // step is the work on one event.
 type step struct {
 	Change
-	c  *Config
+	c  *Policy
 	ev Event
 	by By
 }

@@ -114,7 +114,7 @@ func (s *step) again(j *Job, t JobTrigger, text string) error {
 
 // held finds the job and checks slot, job and lock, in this order. over reports that the
 // attempt with this fence has ended already in the way in which the event would end it.
-func (s *step) held(h *Held, ended func(*Job) bool) (j *Job, over bool, err error) {
+func (s *step) held(h *Fences, ended func(*Job) bool) (j *Job, over bool, err error) {
 	i := find(s.New.Jobs, func(j *Job) bool { return j.ID == h.Job })
 	if i < 0 {
 		return nil, false, s.refuse(statemachine.ErrNotFound, "job "+h.Job.String())
@@ -139,7 +139,7 @@ func (s *step) jobDone(e *JobDone) error {
 		return j.Cause == InvoiceCreated && !slices.ContainsFunc(e.Listing.Transfers,
 			func(t Transfer) bool { return t.Recipient == j.Recipient })
 	}
-	j, over, err := s.held(&e.Held, func(j *Job) bool { return j.Status == JobCompleted || unlisted(j) && notDone(j) })
+	j, over, err := s.held(&e.Fences, func(j *Job) bool { return j.Status == JobCompleted || unlisted(j) && notDone(j) })
 	if over || err != nil {
 		return err
 	}
@@ -168,7 +168,7 @@ func (s *step) jobDone(e *JobDone) error {
 func notDone(j *Job) bool { return j.Status == JobPending || j.Status == JobFailed }
 
 func (s *step) jobNotDone(e *JobNotDone) error {
-	j, over, err := s.held(&e.Held, notDone)
+	j, over, err := s.held(&e.Fences, notDone)
 	if over || err != nil {
 		return err
 	}

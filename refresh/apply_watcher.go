@@ -56,7 +56,7 @@ func (s *step) pass(v *view, by Credentials) error {
 }
 
 // armed is w as a pass begins to watch it, again or for the first time.
-func (c *Config) armed(w Watcher, s *seen, now time.Time) Watcher {
+func (c *Policy) armed(w Watcher, s *seen, now time.Time) Watcher {
 	if w.Asset == "" {
 		w.Asset = s.asset
 	}

@@ -78,13 +78,13 @@ func TestTheClockStepsBehindAnEnd(t *testing.T) {
 				x.do(reconciled(now), enqueued(now, 2, refresh.Manual, "", ""))
 				h := x.claim(now)
 				if now = now.Add(second); second > 30*time.Second {
-					_, err := x.try(refresh.JobDone{By: worker(now), Held: h, Listing: listing(now, open("r", "a"))}, now)
+					_, err := x.try(refresh.JobDone{By: worker(now), Fences: h, Listing: listing(now, open("r", "a"))}, now)
 					refused(t, err, statemachine.ErrFenced) // its lease is over, and a later attempt looks
 					x.claim(now)                            // returns the job
 					now = now.Add(time.Hour)
 					h = x.claim(now)
 				}
-				x.do(refresh.JobDone{By: worker(now), Held: h, Listing: listing(now, open("r", "a"))})
+				x.do(refresh.JobDone{By: worker(now), Fences: h, Listing: listing(now, open("r", "a"))})
 				if w := x.watcher("r"); w.Status != refresh.Watching || w.ExpiresAt.Sub(now) != 24*time.Hour {
 					t.Errorf("%s, the clock steps %v, then %v: %+v", name, first, second, w)
 				}
@@ -113,7 +113,7 @@ func TestAListingFromBeforeAnEnd(t *testing.T) {
 			}
 			now := end.Add(min(step, 29*time.Second))
 			before := x.watcher("r")
-			x.do(refresh.JobDone{By: worker(now), Held: h, Listing: listing(now, open("r", "a"))})
+			x.do(refresh.JobDone{By: worker(now), Fences: h, Listing: listing(now, open("r", "a"))})
 			if w := x.watcher("r"); w != before {
 				t.Errorf("%s, the clock steps %v: %+v", name, step, w)
 			}
@@ -137,7 +137,7 @@ func TestTheClockStepsBeforeAnAlertIsSettled(t *testing.T) {
 			if h.Job != id(3) {
 				continue // the other one is older by its time, and goes first
 			}
-			x.do(refresh.JobNotDone{By: worker(end), Held: h, Outcome: failed, Permanent: true, Error: "unknown wallet"})
+			x.do(refresh.JobNotDone{By: worker(end), Fences: h, Outcome: failed, Permanent: true, Error: "unknown wallet"})
 			now := end.Add(step)
 			x.do(reconciled(now))
 			if made == "after" {

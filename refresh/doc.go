@@ -7,8 +7,8 @@
 //
 // Everything here is a plain value or a pure function: no I/O, no clock, no randomness, no
 // package state that changes. Time comes in with each event, the next due time goes out.
-// [Config.Apply] takes one step of a wallet and returns what to store; [Config.Next] says what
-// its worker does next; [Config.Assign] says which wallets get a worker; [Check] says whether
+// [Policy.Apply] takes one step of a wallet and returns what to store; [Policy.Next] says what
+// its worker does next; [Policy.Assign] says which wallets get a worker; [Check] says whether
 // records are sound. If every step of a wallet is stored under a lock of its row, then
 //
 //   - no job is lost: it ends as completed, or as failed after its last attempt; a job
@@ -40,12 +40,12 @@
 // says who may refresh the wallet. A [Wallet] says who serves it: its slot is a number from 1
 // to MAX_WALLET_PROCESSES that no other wallet has, so that over all processes no more than
 // that many wallets are served at once. Events name the slot by the fence of its lease
-// ([Held]), which grows with each claim of the wallet; the number does not say who holds it.
+// ([Fences]), which grows with each claim of the wallet; the number does not say who holds it.
 //
 // # Flows
 //
 // A pass serves an invoice with an asset, a send, a sync, a recovery and a manual job: claim
-// the job with the lock, refresh, list everything, cancel what [Config.CanCancel] allows. One
+// the job with the lock, refresh, list everything, cancel what [Policy.CanCancel] allows. One
 // commit then stores the watchers, the end of the job and the release of the lock ([JobDone]).
 // An invoice without asset needs neither lock nor refresh: it gets a provisional watcher that
 // lives 180 s, and the job is done. At the watcher's expiry a sync job takes over, unless the

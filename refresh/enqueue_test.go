@@ -80,7 +80,7 @@ func TestOneRecoveryJob(t *testing.T) {
 	if c := x.do(recovering(t0, 6)); c.Job != id(3) {
 		t.Error("one in processing is live")
 	}
-	x.do(refresh.JobDone{By: worker(t0), Held: h, Listing: listing(t0, open("r", "a"))})
+	x.do(refresh.JobDone{By: worker(t0), Fences: h, Listing: listing(t0, open("r", "a"))})
 	if c := x.do(recovering(t0, 7)); c.Job != id(7) {
 		t.Error("after its end a start adds one")
 	}
@@ -138,7 +138,7 @@ func TestCoalescing(t *testing.T) {
 		}
 	}
 	h := x.claim(t0)
-	x.do(refresh.JobNotDone{By: worker(t0), Held: h, Outcome: failed})
+	x.do(refresh.JobNotDone{By: worker(t0), Fences: h, Outcome: failed})
 	if c := x.do(enqueued(t0, 6, refresh.Sync, "", "")); c.Job != id(6) {
 		t.Error("joined a job that was tried")
 	}

@@ -22,8 +22,8 @@ func ValidActor(name string) error {
 	return statemachine.Actor(name)
 }
 
-// Held names the leases that a worker works under.
-type Held struct {
+// Fences names the leases that a worker works under.
+type Fences struct {
 	Slot int64 // fence of the wallet's lease, not its number: [Wallet].Slot is the number, which others have later
 	Job  uuid.UUID
 	// Fence is that of the job's lease, Lock that of the wallet's lock.
@@ -35,7 +35,7 @@ type Held struct {
 type (
 	// Enqueued makes a job; the first job of a wallet makes the wallet too. Key: Job. A
 	// recovery job changes nothing where another is pending or processing, and with
-	// [Config.Coalesce] a job joins a pending one: [Change.Job] names the job that takes its
+	// [Policy.Coalesce] a job joins a pending one: [Change.Job] names the job that takes its
 	// place.
 	Enqueued struct {
 		By
@@ -80,7 +80,7 @@ type (
 		statemachine.Revocation
 	}
 	// Reconciled brings back times that lie further ahead than the rules set them, as after a
-	// store's clock that was ahead: see [Config.Latest]. Key: no time does.
+	// store's clock that was ahead: see [Policy.Latest]. Key: no time does.
 	Reconciled struct{ By }
 	// Locked takes the lock for work outside of jobs and watchers, such as a refresh that a
 	// user waits for. Fence is the store's next fence. The lock is not renewed: work under it
@@ -116,7 +116,7 @@ type (
 	// shows. Key: Job and Fence.
 	JobDone struct {
 		By
-		Held
+		Fences
 		Listing   Listing
 		Cancelled []Cancelled
 	}
@@ -126,7 +126,7 @@ type (
 	// gives the attempt back, since the host did not try.
 	JobNotDone struct {
 		By
-		Held
+		Fences
 		Outcome   statemachine.Outcome `json:",omitzero"`
 		Permanent bool                 // with Failed: no attempt will ever work
 		Stopped   bool                 // with Deferred: the worker stops, so the job is due at once
@@ -163,7 +163,7 @@ type (
 	// still holds this lock.
 	Ticked struct {
 		By
-		Held
+		Fences
 		Began      time.Time // of the tick, as in Looked
 		Listing    Listing   // as in Looked
 		Recipients []string  // of [Change.Tick]

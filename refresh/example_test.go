@@ -15,7 +15,7 @@ import (
 func Example() {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	by := func(actor string, role refresh.Role) refresh.By { return refresh.By{Actor: actor, Role: role, At: now} }
-	config := refresh.DefaultConfig()
+	config := refresh.DefaultPolicy()
 	job := uuid.MustParse("00000000-0000-4000-8000-000000000001")
 
 	var w refresh.Work
@@ -40,8 +40,8 @@ func Example() {
 	// The worker refreshes the wallet and lists its transfers.
 	waiting := refresh.Transfer{Recipient: "utxob:1", Asset: "rgb:2", Status: refresh.WaitingCounterparty,
 		Kind: refresh.ReceiveBlind, HasIndex: true}
-	held := refresh.Held{Slot: 1, Job: job, Fence: 1, Lock: 1}
-	apply(refresh.JobDone{By: by("worker-1", refresh.Worker), Held: held,
+	held := refresh.Fences{Slot: 1, Job: job, Fence: 1, Lock: 1}
+	apply(refresh.JobDone{By: by("worker-1", refresh.Worker), Fences: held,
 		Listing: refresh.Listing{Answered: now, Transfers: []refresh.Transfer{waiting}}})
 
 	fmt.Println("owed:", config.Next(w, now).Do)

@@ -115,7 +115,7 @@ func TestWatchedAgain(t *testing.T) {
 			end := after(24 * time.Hour)
 			x.w.Watchers[0].NextAt = end
 			x.do(enqueued(end, 2, refresh.Manual, "", ""))
-			var h refresh.Held
+			var h refresh.Fences
 			if !again {
 				h = x.claim(end)
 			}
@@ -124,7 +124,7 @@ func TestWatchedAgain(t *testing.T) {
 			if again {
 				h = x.claim(end)
 			}
-			x.do(refresh.JobDone{By: worker(end), Held: h, Listing: listing(end, open("r", "a"))})
+			x.do(refresh.JobDone{By: worker(end), Fences: h, Listing: listing(end, open("r", "a"))})
 			w := x.watcher("r")
 			if again != (w.Status == refresh.Watching) || !again && w != ended {
 				t.Errorf("%v, the lock was taken later: %v: %+v", ended.Status, again, w)
@@ -225,7 +225,7 @@ func TestAProvisionalExpiryWhileCancellationsAreDeferred(t *testing.T) {
 					if fmt.Sprint(looked.Tick.Cancel) != "[1]" {
 						t.Fatalf("asks %v", looked.Tick.Cancel)
 					}
-					x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old),
+					x.do(refresh.Ticked{By: worker(now), Fences: refresh.Fences{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old),
 						Recipients: looked.Tick.Recipients, Cancelled: answers, Refreshed: done})
 				}
 				syncs := 0

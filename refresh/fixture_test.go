@@ -15,7 +15,7 @@ import (
 
 var (
 	t0     = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	config = refresh.DefaultConfig()
+	config = refresh.DefaultPolicy()
 	alice  = refresh.Credentials{XpubVan: "xpub-van", XpubCol: "xpub-col", MasterFingerprint: "f00d"}
 )
 
@@ -55,7 +55,7 @@ func listing(answered time.Time, transfers ...refresh.Transfer) refresh.Listing 
 // world is the stored state of one wallet, whole.
 type world struct {
 	t testing.TB
-	c refresh.Config
+	c refresh.Policy
 	w refresh.Work
 	n int64 // fences of the lock
 }
@@ -157,9 +157,9 @@ func (x *world) serve(now time.Time) int64 {
 }
 
 // claim claims the first due job and returns what is held.
-func (x *world) claim(now time.Time) refresh.Held {
+func (x *world) claim(now time.Time) refresh.Fences {
 	x.t.Helper()
-	h := refresh.Held{Slot: x.serve(now), Lock: x.fence()}
+	h := refresh.Fences{Slot: x.serve(now), Lock: x.fence()}
 	c := x.do(refresh.JobClaimed{By: worker(now), Slot: h.Slot, Lock: h.Lock, Known: x.w.Lock.Lease.Fence})
 	h.Job = c.Job
 	for _, j := range x.w.Jobs {
@@ -174,7 +174,7 @@ func (x *world) claim(now time.Time) refresh.Held {
 func (x *world) pass(now time.Time, l refresh.Listing, cancelled ...refresh.Cancelled) refresh.Change {
 	x.t.Helper()
 	h := x.claim(now)
-	return x.do(refresh.JobDone{By: worker(now), Held: h, Listing: l, Cancelled: cancelled})
+	return x.do(refresh.JobDone{By: worker(now), Fences: h, Listing: l, Cancelled: cancelled})
 }
 
 // tick runs one tick; every cancellation gets outcome, and the refresh is done.
@@ -185,7 +185,7 @@ func (x *world) tick(now time.Time, l refresh.Listing, outcome statemachine.Outc
 	if !c.Tick.Locked() {
 		return c
 	}
-	e := refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: l, Recipients: c.Tick.Recipients,
+	e := refresh.Ticked{By: worker(now), Fences: refresh.Fences{Slot: slot, Lock: lock}, Began: now, Listing: l, Recipients: c.Tick.Recipients,
 		Refreshed: statemachine.Done}
 	for _, index := range c.Tick.Cancel {
 		e.Cancelled = append(e.Cancelled, refresh.Cancelled{Index: index, Outcome: outcome})

@@ -21,7 +21,7 @@ func TestRetries(t *testing.T) {
 		now := t0
 		for n := 1; n <= 10; n++ {
 			h := x.claim(now)
-			x.do(refresh.JobNotDone{By: worker(now), Held: h, Outcome: outcome, Error: "busy"})
+			x.do(refresh.JobNotDone{By: worker(now), Fences: h, Outcome: outcome, Error: "busy"})
 			j := x.job(1)
 			if int(j.Attempts) != n || j.Error != "busy" || x.w.Lock != (refresh.Lock{}) {
 				t.Fatalf("failure %d: %+v", n, j)
@@ -51,7 +51,7 @@ func TestRetries(t *testing.T) {
 	rare := config
 	rare.RetryDelayBase = 25 * time.Hour
 	for _, c := range []struct {
-		of   *refresh.Config
+		of   *refresh.Policy
 		n    int32
 		want time.Duration
 	}{{&config, 15, 81_920 * time.Second}, {&config, 16, 24 * time.Hour}, {&config, 10_000, 24 * time.Hour}, {&rare, 1, 25 * time.Hour},
@@ -78,7 +78,7 @@ func TestPermanentAndGivenBack(t *testing.T) {
 		x := newWorld(t)
 		now := after(time.Second)
 		x.do(enqueued(t0, 1, refresh.Sync, "", ""))
-		c.event.Held, c.event.By = x.claim(now), worker(now)
+		c.event.Fences, c.event.By = x.claim(now), worker(now)
 		x.do(c.event)
 		j := x.job(1)
 		if j.Status != c.status || j.Attempts != c.attempts || j.Status == refresh.JobPending && j.AvailableAt.Sub(now) != c.due {
@@ -94,7 +94,7 @@ func TestPermanentAndGivenBack(t *testing.T) {
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 	h := x.claim(t0)
 	for _, o := range []statemachine.Outcome{0, done, 9} {
-		if _, err := x.try(refresh.JobNotDone{By: worker(t0), Held: h, Outcome: o}, t0); !errors.Is(err, statemachine.ErrInvalid) {
+		if _, err := x.try(refresh.JobNotDone{By: worker(t0), Fences: h, Outcome: o}, t0); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%v: %v", o, err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestPermanentAndGivenBack(t *testing.T) {
 func TestJobDoneAgain(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
-	ev := refresh.JobDone{By: worker(t0), Held: x.claim(t0), Listing: listing(t0, open("r", "a"))}
+	ev := refresh.JobDone{By: worker(t0), Fences: x.claim(t0), Listing: listing(t0, open("r", "a"))}
 	x.do(ev)
 	if c := x.do(ev); !c.Empty() {
 		t.Error("stored twice")
@@ -119,7 +119,7 @@ func TestJobDoneAgainOfAnInvoiceThatIsNotListed(t *testing.T) {
 		x := newWorld(t)
 		x.do(enqueued(t0, 1, refresh.InvoiceCreated, "r", "a"))
 		x.w.Jobs[0].Attempts = attempts
-		ev := refresh.JobDone{By: worker(t0), Held: x.claim(t0), Listing: listing(t0, open("another", "a"))}
+		ev := refresh.JobDone{By: worker(t0), Fences: x.claim(t0), Listing: listing(t0, open("another", "a"))}
 		x.do(ev)
 		if c := x.do(ev); !c.Empty() {
 			t.Error("stored twice")

@@ -30,7 +30,7 @@ func TestTickUnderAHeldLock(t *testing.T) {
 	now := after(30 * time.Second)
 	slot, lock := x.serve(now), x.fence()
 	x.do(refresh.Looked{By: worker(now), Slot: slot, Lock: lock, Began: now, Listing: listing(now, open("r", "a"))})
-	x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, open("r", "a")),
+	x.do(refresh.Ticked{By: worker(now), Fences: refresh.Fences{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, open("r", "a")),
 		Recipients: []string{"r"}, Refreshed: failed, Error: "busy"})
 	if w := x.watcher("r"); w.RefreshCount != 0 || w.LastError != "busy" || !w.NextAt.Equal(after(60*time.Second)) {
 		t.Errorf("a failed refresh counts: %+v", w)
@@ -56,7 +56,7 @@ func TestADueJobGoesFirst(t *testing.T) {
 		t.Errorf("%+v", c.Tick)
 	}
 	// After the cancellations and before the refresh: it is owed still.
-	x.do(refresh.Ticked{By: worker(t0), Held: refresh.Held{Slot: slot, Lock: look.Lock}, Began: t0, Listing: look.Listing,
+	x.do(refresh.Ticked{By: worker(t0), Fences: refresh.Fences{Slot: slot, Lock: look.Lock}, Began: t0, Listing: look.Listing,
 		Recipients: []string{"r"}})
 	if w := x.watcher("r"); w.RefreshCount != 0 || !w.NextAt.Equal(t0) {
 		t.Errorf("%+v", w)
@@ -90,8 +90,8 @@ func TestFences(t *testing.T) {
 		h := x.claim(t0)
 		c.lose(x)
 		for _, ev := range []refresh.Event{
-			refresh.JobNotDone{By: worker(c.at), Held: h, Outcome: failed},
-			refresh.JobDone{By: worker(c.at), Held: h, Listing: listing(t0, open("r", "a"))},
+			refresh.JobNotDone{By: worker(c.at), Fences: h, Outcome: failed},
+			refresh.JobDone{By: worker(c.at), Fences: h, Listing: listing(t0, open("r", "a"))},
 		} {
 			_, err := config.ApplyAt(x.load(ev, c.at), ev, c.at)
 			if !errors.Is(err, want) {
@@ -107,7 +107,7 @@ func TestFences(t *testing.T) {
 		slot, lock := x.serve(t0), x.fence()
 		x.do(refresh.Looked{By: worker(t0), Slot: slot, Lock: lock, Began: t0, Listing: listing(t0, open("r", "a"))})
 		c.lose(x)
-		ev := refresh.Ticked{By: worker(c.at), Held: refresh.Held{Slot: slot, Lock: lock}, Began: t0, Listing: listing(t0, open("r", "a")),
+		ev := refresh.Ticked{By: worker(c.at), Fences: refresh.Fences{Slot: slot, Lock: lock}, Began: t0, Listing: listing(t0, open("r", "a")),
 			Recipients: []string{"r"}, Refreshed: done}
 		if _, err := config.ApplyAt(x.load(ev, c.at), ev, c.at); !errors.Is(err, want) {
 			t.Errorf("%s: %T: %v", c.name, ev, err)

@@ -45,7 +45,7 @@ const (
 // process is what a process remembers.
 type process struct {
 	phase phase
-	held  refresh.Held
+	held  refresh.Fences
 	until time.Time // of the lock, by its own clock
 	began time.Time
 	list  refresh.Listing
@@ -65,7 +65,7 @@ const (
 
 const unit = 30 * time.Second
 
-var modelConfig = func() refresh.Config {
+var modelConfig = func() refresh.Policy {
 	c := config
 	c.RetryDelayBase, c.MaxRefreshRetries = unit, 2
 	c.ProvisionalTTL, c.WatcherTTL, c.DurationRcvTransfer = 2*unit, 3*unit, unit
@@ -150,7 +150,7 @@ func (n node) steps(i int, step func(string, node)) {
 		if _, needs := n.work.Wallet.Candidate(n.work.Jobs, n.work.Watchers, n.now); needs {
 			claimed, c, err := n.apply(refresh.SlotClaimed{By: refresh.By{Actor: name, Role: refresh.Orchestrator, At: n.now}, Slot: 1})
 			if err == nil {
-				step(name+" gets the slot", with(claimed, process{phase: serving, held: refresh.Held{Slot: c.New.Wallet.Lease.Fence}}))
+				step(name+" gets the slot", with(claimed, process{phase: serving, held: refresh.Fences{Slot: c.New.Wallet.Lease.Fence}}))
 			}
 		}
 	case serving:
@@ -176,7 +176,7 @@ func (n node) steps(i int, step func(string, node)) {
 					}
 				}
 				p = process{phase: passing, until: n.now.Add(unit),
-					held: refresh.Held{Slot: me.held.Slot, Job: j.ID, Fence: j.Lease.Fence, Lock: n.fence}}
+					held: refresh.Fences{Slot: me.held.Slot, Job: j.ID, Fence: j.Lease.Fence, Lock: n.fence}}
 			}
 			step(name+" claims", with(claimed, p))
 		case next.Do == refresh.DoTick:
@@ -188,7 +188,7 @@ func (n node) steps(i int, step func(string, node)) {
 				p = lost
 			} else if c.Tick.Locked() {
 				p = process{phase: ticking, until: n.now.Add(unit), began: n.now, list: l, tick: c.Tick,
-					held: refresh.Held{Slot: me.held.Slot, Lock: n.fence}}
+					held: refresh.Fences{Slot: me.held.Slot, Lock: n.fence}}
 			}
 			step(name+" looks", with(looked, p))
 			noAnswer, _, err := n.apply(refresh.Looked{By: speak, Slot: me.held.Slot, Lock: n.fence, Known: n.work.Lock.Lease.Fence,
@@ -209,8 +209,8 @@ func (n node) steps(i int, step func(string, node)) {
 			step(name+" lists", with(n, p))
 		}
 		for _, o := range []statemachine.Outcome{statemachine.Failed, statemachine.Deferred} {
-			after, _, err := n.apply(refresh.JobNotDone{By: speak, Held: me.held, Outcome: o, Error: "busy"})
-			p := process{phase: serving, held: refresh.Held{Slot: me.held.Slot}}
+			after, _, err := n.apply(refresh.JobNotDone{By: speak, Fences: me.held, Outcome: o, Error: "busy"})
+			p := process{phase: serving, held: refresh.Fences{Slot: me.held.Slot}}
 			if err != nil {
 				p = lost
 			}
@@ -239,17 +239,17 @@ func (n node) steps(i int, step func(string, node)) {
 					after.listed = failedAtNode
 				}
 			}
-			var ev refresh.Event = refresh.JobDone{By: speak, Held: me.held, Listing: me.list, Cancelled: answers}
+			var ev refresh.Event = refresh.JobDone{By: speak, Fences: me.held, Listing: me.list, Cancelled: answers}
 			if me.phase == ticking {
 				refreshed := statemachine.Done
 				if !mayCall {
 					refreshed = statemachine.Failed
 				}
-				ev = refresh.Ticked{By: speak, Held: me.held, Began: me.began, Listing: me.list, Recipients: me.tick.Recipients,
+				ev = refresh.Ticked{By: speak, Fences: me.held, Began: me.began, Listing: me.list, Recipients: me.tick.Recipients,
 					Cancelled: answers, Refreshed: refreshed}
 			}
 			stored, _, err := after.apply(ev)
-			p := process{phase: serving, held: refresh.Held{Slot: me.held.Slot}}
+			p := process{phase: serving, held: refresh.Fences{Slot: me.held.Slot}}
 			if err != nil {
 				p = lost
 			}

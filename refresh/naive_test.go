@@ -200,7 +200,7 @@ func TestPassesAgreeWithTheNaiveRules(t *testing.T) {
 	passes := map[refresh.EndReason]int{}
 	randomly(t, func(t *rapid.T) {
 		x := &world{t: &testing.T{}, c: config}
-		adversary := refreshtest.Adversary{Of: refreshtest.Wallet(1), Config: config}
+		adversary := refreshtest.Adversary{Of: refreshtest.Wallet(1), Policy: config}
 		now := refreshtest.Start
 		locked, ends := 0, map[string]int{} // the number of the event that took the lock, and of that which ended a watcher
 		for n := range rapid.IntRange(60, 80).Draw(t, "events") {
@@ -274,7 +274,7 @@ func TestNextFindsWhatIsDue(t *testing.T) {
 	counts := map[string]int{}
 	randomly(t, func(t *rapid.T) {
 		w := refresh.Work{}
-		adversary := refreshtest.Adversary{Of: refreshtest.Wallet(1), Config: config}
+		adversary := refreshtest.Adversary{Of: refreshtest.Wallet(1), Policy: config}
 		now := refreshtest.Start
 		for range rapid.IntRange(60, 80).Draw(t, "events") {
 			now = now.Add(refreshtest.Pause(t))

@@ -47,7 +47,7 @@ type Step struct {
 // their creation; then one tick for all due watchers. w must hold the first of the wallet's due
 // jobs and watchers; jobs and watchers that are due later count only for Due and Idle. Next is
 // level-triggered: it looks at nothing but the record.
-func (c Config) Next(w Work, now time.Time) Step {
+func (c Policy) Next(w Work, now time.Time) Step {
 	step := Step{Party: Worker, Idle: true}
 	if !w.Wallet.Lease.Held(now) {
 		step.Party = Orchestrator
@@ -97,6 +97,6 @@ func (c Config) Next(w Work, now time.Time) Step {
 }
 
 // IdleOver reports whether a wallet that has been idle since then is given up.
-func (c Config) IdleOver(since, now time.Time) bool {
+func (c Policy) IdleOver(since, now time.Time) bool {
 	return !now.Before(since.Add(c.WalletWorkerIdleTimeout))
 }

@@ -14,14 +14,14 @@ import (
 type Snapshot struct {
 	Now   time.Time
 	Slots []Slot // every wallet with a slot
-	// Waiting has the first [Config.Candidates] wallets that need a worker, in the order of
+	// Waiting has the first [Policy.Candidates] wallets that need a worker, in the order of
 	// CompareCandidates.
 	Waiting []Candidate
 }
 
 // Candidates is how many waiting wallets a snapshot has: twice as many as there are numbers,
 // since another transaction may give a slot to some of them meanwhile.
-func (c Config) Candidates() int { return 2 * int(c.MaxWalletProcesses) }
+func (c Policy) Candidates() int { return 2 * int(c.MaxWalletProcesses) }
 
 // Slot is a number that a wallet has.
 type Slot struct {
@@ -75,7 +75,7 @@ func yields(x, y *Slot) int {
 // number has waited for longer than the wallet that gives it up. The free numbers, at most room
 // of them, go to the wallets that wait longest, with due work first. Numbers above the maximum
 // belong to a process with a greater maximum: they are not given again.
-func (c Config) Assign(s Snapshot, room int) Assignment {
+func (c Policy) Assign(s Snapshot, room int) Assignment {
 	var a Assignment
 	free, after := make([]bool, c.MaxWalletProcesses+1), map[int32]string{}
 	for n := range free {

@@ -10,7 +10,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-func small(processes int32) refresh.Config {
+func small(processes int32) refresh.Policy {
 	c := config
 	c.MaxWalletProcesses = processes
 	return c

@@ -47,7 +47,7 @@ func deferredAgain(x *world, now time.Time) {
 	}
 	slot := x.serve(now)
 	if j := x.job(1); j.Status == refresh.JobProcessing {
-		x.do(refresh.JobNotDone{By: worker(now), Held: refresh.Held{Slot: slot, Job: j.ID, Fence: j.Lease.Fence, Lock: x.w.Lock.Lease.Fence},
+		x.do(refresh.JobNotDone{By: worker(now), Fences: refresh.Fences{Slot: slot, Job: j.ID, Fence: j.Lease.Fence, Lock: x.w.Lock.Lease.Fence},
 			Outcome: statemachine.Deferred})
 	}
 	x.claim(now)

@@ -109,7 +109,7 @@ type Reads struct {
 	Invoices bool
 }
 
-// NextReads is what [Config.Next] needs: the first Reads has the due records; where these leave
+// NextReads is what [Policy.Next] needs: the first Reads has the due records; where these leave
 // the wallet idle, the second Reads replaces them, with records that are not due yet.
 func NextReads() [2]Reads {
 	return [2]Reads{{Jobs: DueJobs, Watchers: DueWatchers}, {Jobs: AnyLiveJob, Watchers: AnyWatching}}
@@ -117,7 +117,7 @@ func NextReads() [2]Reads {
 
 // TakesLock reports whether ev takes the wallet's lock, so that the store has to draw a fence
 // for it, see [WithFence]. w must hold what [Needs] says.
-func (c Config) TakesLock(w Work, ev Event, now time.Time) bool {
+func (c Policy) TakesLock(w Work, ev Event, now time.Time) bool {
 	with, may := fenced(ev, math.MaxInt64)
 	if !may {
 		return false

@@ -101,7 +101,7 @@ func TestRefusedCancellation(t *testing.T) {
 				slot, lock := x.serve(now), x.fence()
 				c := x.do(refresh.Looked{By: worker(now), Slot: slot, Lock: lock, Began: now, Listing: listing(now, old)})
 				asked = append(asked, len(c.Tick.Cancel))
-				e := refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old),
+				e := refresh.Ticked{By: worker(now), Fences: refresh.Fences{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old),
 					Recipients: c.Tick.Recipients, Refreshed: done}
 				if len(c.Tick.Cancel) > 0 {
 					e.Cancelled = []refresh.Cancelled{{Index: 1, Outcome: failed}}
@@ -139,7 +139,7 @@ func TestRefusedCancellation(t *testing.T) {
 				if len(c.Tick.Cancel) != 1 {
 					t.Errorf("try %d at the expiry: %+v", try+1, c.Tick)
 				}
-				x.do(refresh.Ticked{By: worker(last), Held: refresh.Held{Slot: x.serve(last), Lock: x.n}, Began: last, Listing: listing(last, old),
+				x.do(refresh.Ticked{By: worker(last), Fences: refresh.Fences{Slot: x.serve(last), Lock: x.n}, Began: last, Listing: listing(last, old),
 					Recipients: c.Tick.Recipients, Cancelled: []refresh.Cancelled{{Index: 1, Outcome: failed}}, Refreshed: done})
 				if asset == "" { // the sync job tries again
 					break
@@ -188,7 +188,7 @@ func TestARefusalIsOfItsBatchAlone(t *testing.T) {
 		now := after(time.Duration(i) * 30 * time.Second)
 		slot, lock := x.serve(now), x.fence()
 		looked := x.do(refresh.Looked{By: worker(now), Slot: slot, Lock: lock, Began: now, Listing: listing(now, l...)})
-		x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, l...),
+		x.do(refresh.Ticked{By: worker(now), Fences: refresh.Fences{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, l...),
 			Recipients: looked.Tick.Recipients, Cancelled: c.answers, Refreshed: done})
 		if w := x.watcher("r"); fmt.Sprint(looked.Tick.Cancel) != c.asks || w.Refused != c.refused || w.Version != c.version ||
 			w.RefreshCount != int64(i)+1 {
@@ -254,7 +254,7 @@ func TestABatchThatWasNotCalledIsNotTried(t *testing.T) {
 					if fmt.Sprint(looked.Tick.Cancel) != "[1]" {
 						t.Fatalf("%s, tick %d: asks %v", name, i, looked.Tick.Cancel)
 					}
-					x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old),
+					x.do(refresh.Ticked{By: worker(now), Fences: refresh.Fences{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, old),
 						Recipients: looked.Tick.Recipients, Cancelled: c.answers, Refreshed: statemachine.Unknown})
 				}
 				w := x.watcher("r")
@@ -307,7 +307,7 @@ func TestCancellationAtTheExpiryBeforeAJob(t *testing.T) {
 	x.pass(t0, listing(t0, old))
 	slot, lock := x.serve(day), x.fence()
 	c := x.do(refresh.Looked{By: worker(day), Slot: slot, Lock: lock, Began: day, Listing: listing(day, old)})
-	x.do(refresh.Ticked{By: worker(day), Held: refresh.Held{Slot: slot, Lock: lock}, Began: day, Listing: listing(day, old),
+	x.do(refresh.Ticked{By: worker(day), Fences: refresh.Fences{Slot: slot, Lock: lock}, Began: day, Listing: listing(day, old),
 		Recipients: c.Tick.Recipients, Cancelled: []refresh.Cancelled{{Index: 1, Outcome: failed}}})
 	if w := x.watcher("r"); w.Status != refresh.Watching || !w.CancelTried || !w.NextAt.Equal(day.Add(30*time.Second)) {
 		t.Errorf("%+v", w)
@@ -351,7 +351,7 @@ func TestEachBatchOfARecipientIsTried(t *testing.T) {
 			} else {
 				slot, lock := x.serve(day), x.fence()
 				looked := x.do(refresh.Looked{By: worker(day), Slot: slot, Lock: lock, Began: day, Listing: l})
-				x.do(refresh.Ticked{By: worker(day), Held: refresh.Held{Slot: slot, Lock: lock}, Began: day, Listing: l,
+				x.do(refresh.Ticked{By: worker(day), Fences: refresh.Fences{Slot: slot, Lock: lock}, Began: day, Listing: l,
 					Recipients: looked.Tick.Recipients, Cancelled: answers, Refreshed: statemachine.Unknown})
 			}
 			if w := x.watcher("r"); w.Status != refresh.Watching || w.CancelTried != c.tried {

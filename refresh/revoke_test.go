@@ -38,7 +38,7 @@ func TestRevokedProcess(t *testing.T) {
 	if j.Status != refresh.JobPending || j.Attempts != 1 || j.Lease.Holder != "" || !j.AvailableAt.After(t0) {
 		t.Errorf("%+v", j)
 	}
-	x.refused(refresh.JobDone{By: worker(t0), Held: h}, t0, statemachine.ErrFenced)
+	x.refused(refresh.JobDone{By: worker(t0), Fences: h}, t0, statemachine.ErrFenced)
 	if c := x.do(refresh.Revoked{By: worker(t0), Revocation: of}); !c.Empty() {
 		t.Errorf("given back twice: %+v", c.Log)
 	}

@@ -63,7 +63,7 @@ func TestTicksOfOthersChangeNothing(t *testing.T) {
 	if err != nil || len(looked.Log) != 0 || len(looked.Tick.Recipients) != 2 {
 		t.Fatalf("%v %+v", err, looked.Log)
 	}
-	ticked, err := config.Apply(looked.New, refresh.Ticked{By: worker(t0), Held: refresh.Held{Slot: slot, Lock: x.n}, Began: t0, Listing: ends,
+	ticked, err := config.Apply(looked.New, refresh.Ticked{By: worker(t0), Fences: refresh.Fences{Slot: slot, Lock: x.n}, Began: t0, Listing: ends,
 		Recipients: []string{"due"}, Refreshed: done})
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestErrorsAreForgotten(t *testing.T) {
 		now := after(time.Duration(i+1) * 30 * time.Second)
 		slot, lock := x.serve(now), x.fence()
 		x.do(refresh.Looked{By: worker(now), Slot: slot, Lock: lock, Began: now, Listing: listing(now, open("r", "a"))})
-		x.do(refresh.Ticked{By: worker(now), Held: refresh.Held{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, open("r", "a")),
+		x.do(refresh.Ticked{By: worker(now), Fences: refresh.Fences{Slot: slot, Lock: lock}, Began: now, Listing: listing(now, open("r", "a")),
 			Recipients: []string{"r"}, Refreshed: outcome, Error: "busy"})
 		w := x.watcher("r")
 		if (w.LastError == "") != (outcome == done) || (x.w.Wallet.HungRounds == 0) != (outcome == done) {
@@ -100,7 +100,7 @@ func TestOneJobAtATime(t *testing.T) {
 	x := newWorld(t)
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 	h := x.claim(t0)
-	_, err := x.try(refresh.Ticked{By: worker(t0), Held: refresh.Held{Slot: h.Slot, Lock: h.Lock}, Began: t0,
+	_, err := x.try(refresh.Ticked{By: worker(t0), Fences: refresh.Fences{Slot: h.Slot, Lock: h.Lock}, Began: t0,
 		Listing: listing(t0), Refreshed: done}, t0)
 	if !errors.Is(err, statemachine.ErrIllegal) {
 		t.Error("a tick gave the lock of a job back:", err)
@@ -309,7 +309,7 @@ func TestLongListings(t *testing.T) {
 	x.do(enqueued(t0, 1, refresh.Sync, "", ""))
 	held := x.claim(t0)
 	growthtest.AlmostLinear(t, refresh.MaxTransfers, long, func(l refresh.Listing) {
-		c, err := config.Apply(x.w, refresh.JobDone{By: worker(t0), Held: held, Listing: l})
+		c, err := config.Apply(x.w, refresh.JobDone{By: worker(t0), Fences: held, Listing: l})
 		if err != nil || len(c.New.Watchers) != len(l.Transfers) {
 			t.Errorf("%d watchers, %v", len(c.New.Watchers), err)
 		}
@@ -345,10 +345,10 @@ func TestEventsFromTheFuture(t *testing.T) {
 			refresh.Revoked{By: as(refresh.Operator), Revocation: statemachine.Revocation{Holder: "w1", Reason: "x"}},
 			refresh.Locked{By: b, Fence: x.fence()}, refresh.Unlocked{By: b, Fence: h.Lock},
 			refresh.JobClaimed{By: as(refresh.Worker), Slot: h.Slot, Lock: x.fence()},
-			refresh.JobDone{By: as(refresh.Worker), Held: h, Listing: listing(t0)},
-			refresh.JobNotDone{By: as(refresh.Worker), Held: h, Outcome: failed},
+			refresh.JobDone{By: as(refresh.Worker), Fences: h, Listing: listing(t0)},
+			refresh.JobNotDone{By: as(refresh.Worker), Fences: h, Outcome: failed},
 			refresh.Looked{By: as(refresh.Worker), Slot: h.Slot, Lock: x.fence(), Began: t0, Listing: listing(t0)},
-			refresh.Ticked{By: as(refresh.Worker), Held: h, Began: t0, Listing: listing(t0)}, refresh.Elapsed{By: as(refresh.Worker), Slot: h.Slot}}
+			refresh.Ticked{By: as(refresh.Worker), Fences: h, Began: t0, Listing: listing(t0)}, refresh.Elapsed{By: as(refresh.Worker), Slot: h.Slot}}
 	}
 	punctual := events(by(refresh.API, t0))
 	for _, at := range []time.Time{soon, after(31 * time.Second), after(time.Minute)} {

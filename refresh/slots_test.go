@@ -48,7 +48,7 @@ func TestHungRounds(t *testing.T) {
 	if h.Job != id(3) {
 		t.Fatal("not due after the pause")
 	}
-	c := x.do(refresh.JobDone{By: worker(now), Held: h, Listing: listing(now)})
+	c := x.do(refresh.JobDone{By: worker(now), Fences: h, Listing: listing(now)})
 	if w := c.New.Wallet; w.HungRounds != 0 || !w.NotBefore.IsZero() || w.Status != refresh.Served {
 		t.Errorf("%+v", w)
 	}

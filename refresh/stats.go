@@ -137,7 +137,7 @@ type Thresholds struct {
 }
 
 // DefaultThresholds watch everything: unfinished work is named at the latest JobAge after a job
-// was made, and ExpiryWait after a watcher's expiry. They fit a [DefaultConfig], whose retries
+// was made, and ExpiryWait after a watcher's expiry. They fit a [DefaultPolicy], whose retries
 // of a job end 43 minutes after its first attempt, not counting its calls, and whose wallets
 // rest 15 minutes at most.
 func DefaultThresholds() Thresholds {

@@ -86,14 +86,14 @@ func (t *Transfer) open() bool {
 // CanCancel is the source's can_cancel_transfer: the transfer waits for its counterparty and
 // has an expiration that is past; unless it is a blind receive, the expiration must be past by
 // DURATION_RCV_TRANSFER. Whole unix seconds are compared, strictly.
-func (c Config) CanCancel(t Transfer, now time.Time) bool {
+func (c Policy) CanCancel(t Transfer, now time.Time) bool {
 	return t.fault() == "" && t.Status == WaitingCounterparty && t.Expiration != 0 && t.Expiration < now.Unix() &&
 		(t.Kind == ReceiveBlind || t.Expiration < now.Add(-c.DurationRcvTransfer).Unix())
 }
 
 // expiry is when a watcher that begins at from ends: late enough to see a payment that confirms
 // late, or a cancellation.
-func (c *Config) expiry(from time.Time, expiration int64) time.Time {
+func (c *Policy) expiry(from time.Time, expiration int64) time.Time {
 	at := from.Add(c.WatcherTTL)
 	if expiration > 0 {
 		if end := time.Unix(expiration, 0).UTC().Add(c.DurationRcvTransfer + c.RefreshInterval); end.After(at) {
@@ -151,7 +151,7 @@ func (s *seen) tried() bool {
 
 // read judges every transfer at the time of the answer. The answer to an index in worked holds
 // for every listed transfer of that index.
-func (c *Config) read(l *Listing, worked []Cancelled) *view {
+func (c *Policy) read(l *Listing, worked []Cancelled) *view {
 	v := &view{listing: l, recipients: map[string]*seen{}}
 	answers, named := map[int32]statemachine.Outcome{}, map[int32]bool{}
 	for _, w := range worked {
@@ -258,7 +258,7 @@ func (s *seen) add(t *Transfer, faulty, cancelDue, callable bool, answer statema
 // PlanPass returns the indexes for which a pass, after its look-up, calls failtransfers, once
 // each and in this order. An index is named when all listed transfers that have it can be
 // cancelled or have failed. hungRounds is [Wallet].HungRounds.
-func (c Config) PlanPass(l Listing, hungRounds int32) (cancel []int32, faults []error) {
+func (c Policy) PlanPass(l Listing, hungRounds int32) (cancel []int32, faults []error) {
 	v := c.read(&l, nil)
 	return inTurn(v.indexes, hungRounds), v.faults
 }

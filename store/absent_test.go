@@ -62,7 +62,7 @@ func TestNilInEveryService(t *testing.T) {
 			return err
 		},
 		"refreshes": func(s store.Store[store.Unit], within bool) error {
-			r, err := store.NewRefreshes(s, refresh.DefaultConfig())
+			r, err := store.NewRefreshes(s, refresh.DefaultPolicy())
 			if err == nil && within {
 				r = r.Within(nil)
 			}
@@ -99,7 +99,7 @@ func testNamesOfWorkers(t *testing.T) {
 	tenants, err2 := store.NewTenants[store.Unit](s, relays, dunning.DefaultPolicy())
 	w, err3 := store.NewWithdrawals[store.Unit](s, withdrawal.DefaultPolicy())
 	swaps, err4 := store.NewSwaps[store.Unit](s, swaptest.Policy())
-	refreshes, err5 := store.NewRefreshes[store.Unit](s, refresh.DefaultConfig())
+	refreshes, err5 := store.NewRefreshes[store.Unit](s, refresh.DefaultPolicy())
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 		t.Fatal(err)
 	}

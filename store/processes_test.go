@@ -47,7 +47,7 @@ func TestAWorkerNotesItselfOnceAMinute(t *testing.T) {
 		tenants, err2 := store.NewTenants[store.Unit](s, relays, dunning.DefaultPolicy())
 		withdrawals, err3 := store.NewWithdrawals[store.Unit](s, withdrawal.DefaultPolicy())
 		swaps, err4 := store.NewSwaps[store.Unit](s, swaptest.Policy())
-		refreshes, err5 := store.NewRefreshes[store.Unit](s, refresh.DefaultConfig())
+		refreshes, err5 := store.NewRefreshes[store.Unit](s, refresh.DefaultPolicy())
 		if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestDigestsOfPolicies(t *testing.T) {
 		{swaptest.Policy(), "5ee48661f2d55254"},
 		{relaysync.DefaultPolicy(), "129ba21234a2bac2"},
 		{dunning.DefaultPolicy(), "c2b815dfa7d5528d"},
-		{refresh.DefaultConfig(), "26ed62b43c9b86eb"},
+		{refresh.DefaultPolicy(), "26ed62b43c9b86eb"},
 	} {
 		is, err := processes.Digest(tt.policy)
 		if err != nil || is != tt.digest {

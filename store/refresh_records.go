@@ -92,5 +92,5 @@ type RefreshRecords interface {
 // there is one, the lock if Lock is not 0.
 type RefreshLease struct {
 	XpubVan string
-	refresh.Held
+	refresh.Fences
 }

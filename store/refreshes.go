@@ -15,7 +15,7 @@ import (
 // the store's time.
 type Refreshes struct {
 	refreshCore
-	config refresh.Config
+	policy refresh.Policy
 	late   *late // nil within a transaction
 }
 
@@ -25,9 +25,9 @@ type (
 )
 
 // NewRefreshes returns the service for a store of any transaction type that has
-// refreshes. A configuration that [refresh.Config.Validate] refuses is
+// refreshes. A policy that [refresh.Policy.Validate] refuses is
 // [statemachine.ErrInvalid].
-func NewRefreshes[T RefreshUnit](s Store[T], c refresh.Config) (*Refreshes, error) {
+func NewRefreshes[T RefreshUnit](s Store[T], c refresh.Policy) (*Refreshes, error) {
 	if err := errors.Join(c.Validate(), lacks(s, DomainRefreshes)); err != nil {
 		return nil, err
 	}
@@ -35,7 +35,7 @@ func NewRefreshes[T RefreshUnit](s Store[T], c refresh.Config) (*Refreshes, erro
 }
 
 // refreshAggregate is the domain as the core sees it.
-func refreshAggregate(c *refresh.Config) *aggregate[RefreshUnit, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change] {
+func refreshAggregate(c *refresh.Policy) *aggregate[RefreshUnit, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change] {
 	return &aggregate[RefreshUnit, string, uuid.UUID, refresh.Work, refresh.Event, refresh.Change]{
 		domain:  DomainRefreshes,
 		workers: "refreshes",
@@ -74,7 +74,7 @@ func refreshStates(w *refresh.Work) []state[uuid.UUID] {
 // refreshReads loads what [refresh.Needs] says, and draws fences of locks.
 type refreshReads struct {
 	*refreshBatch
-	config *refresh.Config
+	policy *refresh.Policy
 }
 
 func (b refreshReads) fill(w *refresh.Work, ev refresh.Event) (refresh.Event, error) {
@@ -90,7 +90,7 @@ func (b refreshReads) fill(w *refresh.Work, ev refresh.Event) (refresh.Event, er
 		return ev, err
 	}
 	w.Jobs, w.Watchers = of.Jobs, of.Watchers
-	if !b.config.TakesLock(*w, ev, b.now) {
+	if !b.policy.TakesLock(*w, ev, b.now) {
 		return refresh.WithFence(ev, 0), nil
 	}
 	fence, err := records.NextFence()
@@ -113,10 +113,10 @@ func (b refreshReads) follow(c *refresh.Change) error {
 
 // Within returns the service inside a transaction that the caller has begun
 // and will end; its methods then commit nothing themselves.
-func (s *Refreshes) Within(tx RefreshUnit) *Refreshes { return &Refreshes{s.within(tx), s.config, nil} }
+func (s *Refreshes) Within(tx RefreshUnit) *Refreshes { return &Refreshes{s.within(tx), s.policy, nil} }
 
-// Config returns the configuration of the service.
-func (s *Refreshes) Config() refresh.Config { return s.config }
+// Policy returns the policy of the service.
+func (s *Refreshes) Policy() refresh.Policy { return s.policy }
 
 // Step sends one event to a wallet and returns the change that was stored. Fences
 // of locks are drawn here. Enqueued creates a wallet that does not exist; any
@@ -204,7 +204,7 @@ func (s *Refreshes) Recover(ctx context.Context, by refresh.By, after string, li
 // wallets it changed and the cursor to go on from, also after an error; empty at the end.
 func (s *Refreshes) Reconcile(ctx context.Context, by refresh.By, after string, limit int) (n int, next string, err error) {
 	all, next, err := s.each(ctx, after, limit, func(r RefreshRecords, now time.Time) ([]string, error) {
-		return r.Ahead(s.config.Latest(now), after, limit)
+		return r.Ahead(s.policy.Latest(now), after, limit)
 	}, func() refresh.Event { return refresh.Reconciled{By: by} })
 	return len(all), next, err
 }
@@ -345,7 +345,7 @@ func (s *Refreshes) Owed(ctx context.Context, xpub string) (step refresh.Step, w
 			if err := tx.Refreshes().Load(&w, r, now); err != nil {
 				return err
 			}
-			if step = s.config.Next(w, now); !step.Idle {
+			if step = s.policy.Next(w, now); !step.Idle {
 				break
 			}
 		}

@@ -107,7 +107,7 @@ func (s *Refreshes) storeLate() {
 		if !ok {
 			return
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), s.config.HTTPTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), s.policy.HTTPTimeout)
 		_, err := s.Enqueue(ctx, j.ev)
 		cancel()
 		tried, done = true, err == nil || errors.Is(err, statemachine.ErrInvalid)

@@ -95,7 +95,7 @@ func TestAJobThatIsNotEnqueuedIsOwned(t *testing.T) {
 	for _, how := range []string{"fails", "hangs", "commits, and nobody knows"} {
 		synctest.Test(t, func(t *testing.T) {
 			db := &failing{Store: memory.New(memory.Options{}), how: how}
-			s, err := store.NewRefreshes(db, refresh.DefaultConfig())
+			s, err := store.NewRefreshes(db, refresh.DefaultPolicy())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func TestAJobThatIsNotEnqueuedIsOwned(t *testing.T) {
 func TestWhatIsNotTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &failing{Store: memory.New(memory.Options{}), how: "fails"}
-		s, err := store.NewRefreshes(db, refresh.DefaultConfig())
+		s, err := store.NewRefreshes(db, refresh.DefaultPolicy())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestWhatIsNotTriedAgain(t *testing.T) {
 			t.Error(got)
 		}
 	})
-	s, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultConfig())
+	s, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}

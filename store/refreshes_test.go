@@ -18,7 +18,7 @@ import (
 
 // A failure to enqueue goes to the caller's log and does not fail the request.
 func TestEnqueueLogged(t *testing.T) {
-	s, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultConfig())
+	s, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestEnqueueLogged(t *testing.T) {
 	if _, err := s.Enqueue(context.Background(), ev); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Error(err)
 	}
-	if _, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.Config{}); !errors.Is(err, statemachine.ErrInvalid) {
+	if _, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.Policy{}); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Error(err)
 	}
 }
@@ -54,7 +54,7 @@ func TestEnqueueLogged(t *testing.T) {
 // idle.
 func TestRecoverInPages(t *testing.T) {
 	ctx := context.Background()
-	s, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultConfig())
+	s, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,8 +86,8 @@ func TestRecoverInPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := refresh.Held{Slot: 1, Job: c.Job, Fence: 1, Lock: c.New.Lock.Lease.Fence}
-	if _, err := s.Step(ctx, "a", refresh.JobNotDone{By: by(refresh.Worker), Held: held, Outcome: statemachine.Deferred}); err != nil {
+	held := refresh.Fences{Slot: 1, Job: c.Job, Fence: 1, Lock: c.New.Lock.Lease.Fence}
+	if _, err := s.Step(ctx, "a", refresh.JobNotDone{By: by(refresh.Worker), Fences: held, Outcome: statemachine.Deferred}); err != nil {
 		t.Fatal(err)
 	}
 	_, _, now, err := s.Owed(ctx, "a")
@@ -151,7 +151,7 @@ func (r busyRecords) Free(xpubs ...string) ([]refresh.Work, error) {
 func TestAHungRoundKeepsItsPause(t *testing.T) {
 	ctx := context.Background()
 	db := &busyOnce{Store: memory.New(memory.Options{})}
-	c := refresh.DefaultConfig()
+	c := refresh.DefaultPolicy()
 	c.MaxWalletProcesses = 1
 	s, err := store.NewRefreshes(db, c)
 	if err != nil {

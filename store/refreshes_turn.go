@@ -38,7 +38,7 @@ type Turned struct {
 }
 
 // Turn is one turn of an orchestrator. It gives back the slots of ended rounds, frees leases that
-// have ended, and claims and yields slots as [refresh.Config.Assign] says. mine are the slots of
+// have ended, and claims and yields slots as [refresh.Policy.Assign] says. mine are the slots of
 // this process whose rounds are done; name is the holder of its leases; room is how many more
 // slots it can take.
 func (s *Refreshes) Turn(ctx context.Context, name string, mine []HeldSlot, room int) (t Turned, err error) {
@@ -83,8 +83,8 @@ func (t *refreshTurn) run(mine []HeldSlot, room int) (done Turned, err error) {
 	if t.b, err = t.batch(t.tx); err != nil {
 		return done, err
 	}
-	done.Now, done.Until = t.b.now, t.b.now.Add(t.config.LockTTL)
-	waiting, unreadable, err := records.Waiting(done.Now, min(t.config.Candidates(), MaxPage))
+	done.Now, done.Until = t.b.now, t.b.now.Add(t.policy.LockTTL)
+	waiting, unreadable, err := records.Waiting(done.Now, min(t.policy.Candidates(), MaxPage))
 	if err != nil {
 		return done, err
 	}
@@ -105,7 +105,7 @@ func (t *refreshTurn) run(mine []HeldSlot, room int) (done Turned, err error) {
 			slots[i].Ready, slots[i].Since, slots[i].Due = true, h.Since, h.Due
 		}
 	}
-	if err := t.assign(&done, t.config.Assign(refresh.Snapshot{Now: done.Now, Slots: slots, Waiting: waiting}, max(room, 0))); err != nil {
+	if err := t.assign(&done, t.policy.Assign(refresh.Snapshot{Now: done.Now, Slots: slots, Waiting: waiting}, max(room, 0))); err != nil {
 		return done, err
 	}
 	return done, t.start(&done, mine)
@@ -220,7 +220,7 @@ func (t *refreshTurn) start(done *Turned, mine []HeldSlot) error {
 	var held []RefreshLease
 	for _, h := range mine {
 		if h.Start && !t.gone[h.XpubVan] && !t.busy[h.XpubVan] {
-			held = append(held, RefreshLease{h.XpubVan, refresh.Held{Slot: h.Fence}})
+			held = append(held, RefreshLease{h.XpubVan, refresh.Fences{Slot: h.Fence}})
 			done.Started = append(done.Started, h.XpubVan)
 		}
 	}
@@ -266,7 +266,7 @@ func (s *Refreshes) Renew(ctx context.Context, held ...RefreshLease) (lost, busy
 		if err != nil {
 			return err
 		}
-		lost, err = tx.Refreshes().Renew(now, now.Add(s.config.LockTTL), free...)
+		lost, err = tx.Refreshes().Renew(now, now.Add(s.policy.LockTTL), free...)
 		return err
 	})
 	return lost, busy, err

@@ -18,7 +18,7 @@ import (
 // longer, and a second wallet in a slot. Everything is taken back. It does not look
 // at two transactions at once or at a crash.
 func SelfCheckRefreshes[T RefreshUnit](ctx context.Context, s Store[T]) error {
-	c := refresh.DefaultConfig()
+	c := refresh.DefaultPolicy()
 	c.MaxWalletProcesses = 10_000 // the last number, that nobody serves with
 	all, err := NewRefreshes(s, c)
 	if err != nil {
@@ -39,7 +39,7 @@ func selfCheckBy(r refresh.Role) refresh.By { return refresh.By{Actor: "self-che
 func refreshClaimed(ctx context.Context, s *Refreshes, xpub string) (refresh.Work, error) {
 	w, err := s.Do(ctx, xpub, refresh.Enqueued{By: selfCheckBy(refresh.API), Job: uuid.New(), Cause: refresh.Sync,
 		Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "é世", MasterFingerprint: "0"}},
-		refresh.SlotClaimed{By: selfCheckBy(refresh.Orchestrator), Slot: s.config.MaxWalletProcesses},
+		refresh.SlotClaimed{By: selfCheckBy(refresh.Orchestrator), Slot: s.policy.MaxWalletProcesses},
 		refresh.JobClaimed{By: selfCheckBy(refresh.Worker), Slot: 1})
 	return w, notHeld(err)
 }
@@ -60,7 +60,7 @@ func writeRefresh(ctx context.Context, s *Refreshes, xpub string) (stale refresh
 		return stale, err
 	}
 	j, worker, now := w.Jobs[0], selfCheckBy(refresh.Worker), w.Lock.LockedAt
-	held := refresh.Held{Slot: 1, Job: j.ID, Fence: j.Lease.Fence, Lock: w.Lock.Lease.Fence}
+	held := refresh.Fences{Slot: 1, Job: j.ID, Fence: j.Lease.Fence, Lock: w.Lock.Lease.Fence}
 	other := held
 	other.Lock++
 	lost, _, err1 := s.Renew(ctx, RefreshLease{xpub, held})
@@ -73,10 +73,10 @@ func writeRefresh(ctx context.Context, s *Refreshes, xpub string) (stale refresh
 	}
 	by := worker
 	by.At = now
-	if stale, err = s.config.Apply(w, refresh.RoundEnded{By: by, Slot: 1, End: refresh.EndStop}); err != nil {
+	if stale, err = s.policy.Apply(w, refresh.RoundEnded{By: by, Slot: 1, End: refresh.EndStop}); err != nil {
 		return stale, err
 	}
-	after, err := s.Do(ctx, xpub, refresh.JobDone{By: worker, Held: held, Listing: refresh.Listing{Answered: now,
+	after, err := s.Do(ctx, xpub, refresh.JobDone{By: worker, Fences: held, Listing: refresh.Listing{Answered: now,
 		Transfers: []refresh.Transfer{{Recipient: "é世", Asset: "世"}}}}, refresh.RoundEnded{By: worker, Slot: 1, End: refresh.EndYield})
 	if err != nil {
 		return stale, notHeld(err)

@@ -19,7 +19,7 @@ import (
 
 // openService opens a database, an SQLite file or a PostgreSQL URL, and first
 // brings its tables up to date if migrate is set.
-func openService(ctx context.Context, name string, c refresh.Config, migrate bool) (*store.Refreshes, func() error, error) {
+func openService(ctx context.Context, name string, c refresh.Policy, migrate bool) (*store.Refreshes, func() error, error) {
 	driver, dialect, source, shown := "sqlite", sqlstore.SQLite, name, name
 	if strings.HasPrefix(name, "postgres://") || strings.HasPrefix(name, "postgresql://") {
 		driver, dialect, shown = "pgx", sqlstore.Postgres, "the PostgreSQL database" // the URL may have a password

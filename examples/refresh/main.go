@@ -9,7 +9,7 @@
 //
 // Time is accelerated: a second of the settings' defaults lasts -second. Those
 // that are set in the environment (REFRESH_INTERVAL and so on, see
-// refresh.ParseConfig) count as they are.
+// refresh.ParsePolicy) count as they are.
 //
 // What a host copies from here: the calls of its API (client.go), how a worker is
 // run (worker.go), and how requests enqueue jobs (api.go).
@@ -101,7 +101,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // accelerated is the environment with the source's settings that it lacks, at a
 // second of so long. What a slow machine needs is not made shorter.
 func accelerated(second time.Duration) func(name string) (string, bool) {
-	c := refresh.DefaultConfig()
+	c := refresh.DefaultPolicy()
 	scaled := func(d, least time.Duration) string {
 		d = max(d*second/time.Second, least).Round(time.Millisecond)
 		return strconv.FormatFloat(d.Seconds(), 'f', 3, 64)
@@ -125,9 +125,9 @@ func accelerated(second time.Duration) func(name string) (string, bool) {
 }
 
 // configure is the configuration of the workers and of the API alike.
-func configure(second time.Duration, apiURL string) (refresh.Config, error) {
+func configure(second time.Duration, apiURL string) (refresh.Policy, error) {
 	env := accelerated(second)
-	c, err := refresh.ParseConfig(func(name string) (string, bool) {
+	c, err := refresh.ParsePolicy(func(name string) (string, bool) {
 		if name == "API_URL" && apiURL != "" {
 			return apiURL, true
 		}

@@ -76,7 +76,7 @@ func TestProgramOnPostgres(t *testing.T) {
 	t.Logf("%+v", playOn(t, address))
 
 	// POSTGRES_MIN_CONNECTIONS are there from the start.
-	c := refresh.DefaultConfig()
+	c := refresh.DefaultPolicy()
 	c.PostgresMinConnections = 4
 	_, shut, err := openService(t.Context(), pgtest.With(t, address, "application_name", "refresh-minimum"), c, false)
 	if err != nil {
@@ -93,7 +93,7 @@ func TestProgramOnPostgres(t *testing.T) {
 
 // The proof fails where a job or a watcher did not end as it must.
 func TestProofFails(t *testing.T) {
-	service, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultConfig())
+	service, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestProofFails(t *testing.T) {
 		"a failed job":         {refresh.Work{Jobs: []refresh.Job{{Status: refresh.JobFailed, Cause: refresh.Sync}}}, &transfer{}},
 		"the transfer differs": {refresh.Work{Watchers: []refresh.Watcher{{Recipient: "r", Status: refresh.Failed}}}, &transfer{apiTransfer: apiTransfer{RecipientID: "r", Status: refresh.TransferFailed}}},
 	} {
-		r := newReport(options{}, refresh.DefaultConfig())
+		r := newReport(options{}, refresh.DefaultPolicy())
 		if err := r.wallet(context.Background(), service, s, &c.w, []*transfer{c.t}); err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestProofFails(t *testing.T) {
 			t.Errorf("%s: nothing failed", name)
 		}
 	}
-	r := newReport(options{wallets: 1}, refresh.DefaultConfig())
+	r := newReport(options{wallets: 1}, refresh.DefaultPolicy())
 	node := newWallets()
 	node.overlaps = 1
 	if err := r.prove(context.Background(), service, node); err != nil || len(r.Failures) != 2 { // and its job is missing

@@ -32,7 +32,7 @@ type report struct {
 	Failures   []string                  `json:"failures"`
 }
 
-func newReport(o options, c refresh.Config) *report {
+func newReport(o options, c refresh.Policy) *report {
 	return &report{Run: uuid.NewString()[:8], Wallets: o.wallets, Workers: o.workers, Maximum: c.MaxWalletProcesses,
 		Transfers: map[string]map[string]int{}, Jobs: map[string]map[string]int{}, Failures: []string{}}
 }

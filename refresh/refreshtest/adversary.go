@@ -14,7 +14,7 @@ import (
 // sequence of fences.
 type Adversary struct {
 	Of     refresh.Credentials
-	Config refresh.Config
+	Policy refresh.Policy
 	Fence  int64 // the last one of the store's sequence
 	Slot   int32 // the number that it claims; 0: any
 }
@@ -43,7 +43,7 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 	}
 	slot := stale(w.Wallet.Lease.Fence)
 	worker := by(refresh.Worker, holder(w.Wallet.Lease))
-	held := refresh.Held{Slot: slot, Lock: stale(w.Lock.Lease.Fence)}
+	held := refresh.Fences{Slot: slot, Lock: stale(w.Lock.Lease.Fence)}
 	for i := range w.Jobs {
 		if j := &w.Jobs[i]; j.Status == refresh.JobProcessing || held.Job == [16]byte{} {
 			held.Job, held.Fence = j.ID, stale(j.Lease.Fence)
@@ -78,7 +78,7 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 		e := refresh.SlotClaimed{By: by(refresh.Orchestrator,
 			rapid.SampledFrom([]string{"w1", "w2"}).Draw(t, "process")), Slot: a.Slot}
 		if e.Slot == 0 {
-			e.Slot = rapid.Int32Range(0, a.Config.MaxWalletProcesses+1).Draw(t, "slot")
+			e.Slot = rapid.Int32Range(0, a.Policy.MaxWalletProcesses+1).Draw(t, "slot")
 		}
 		return e
 	case 5:
@@ -99,9 +99,9 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 		}
 		return e
 	case 11:
-		return refresh.JobDone{By: worker, Held: held, Listing: Listings(now).Draw(t, "listing"), Cancelled: answers}
+		return refresh.JobDone{By: worker, Fences: held, Listing: Listings(now).Draw(t, "listing"), Cancelled: answers}
 	case 12:
-		return refresh.JobNotDone{By: worker, Held: held,
+		return refresh.JobNotDone{By: worker, Fences: held,
 			Outcome:   rapid.SampledFrom(statemachine.Outcome(0).Values()).Draw(t, "outcome"),
 			Permanent: rarely(t, "permanent"), Stopped: rapid.Bool().Draw(t, "stopped"), Error: "no answer"}
 	case 13:
@@ -113,7 +113,7 @@ func (a *Adversary) Event(t *rapid.T, w refresh.Work, now time.Time) refresh.Eve
 		}
 		return e
 	case 14:
-		return refresh.Ticked{By: worker, Held: held, Began: now, Listing: Listings(now).Draw(t, "listing"),
+		return refresh.Ticked{By: worker, Fences: held, Began: now, Listing: Listings(now).Draw(t, "listing"),
 			Recipients: Recipients, Cancelled: answers,
 			Refreshed: rapid.SampledFrom(append(statemachine.Outcome(0).Values(), 0)).Draw(t, "refreshed"),
 			Error:     "no answer"}
@@ -135,8 +135,8 @@ func rarely(t *rapid.T, what string) bool {
 // sensible are the kinds of event that an honest process could send.
 func (a *Adversary) sensible(w refresh.Work, now time.Time) []int {
 	locked := w.Lock.Lease.Held(now)
-	latest := a.Config.Latest(now)
-	switch step := a.Config.Next(w, now); {
+	latest := a.Policy.Latest(now)
+	switch step := a.Policy.Next(w, now); {
 	case w.Wallet.Status == 0:
 		return []int{0}
 	case latest.Passed(&w):

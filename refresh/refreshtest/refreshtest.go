@@ -72,14 +72,14 @@ func Listings(now time.Time) *rapid.Generator[refresh.Listing] {
 	})
 }
 
-// Apply is the function under test: [refresh.Config.ApplyAt] on what [Load] returns of w, or a
+// Apply is the function under test: [refresh.Policy.ApplyAt] on what [Load] returns of w, or a
 // service that stores the change and reads it again.
 type Apply func(ev refresh.Event, w refresh.Work, now time.Time) (refresh.Change, error)
 
 // Run sends n events to a new wallet and checks every answer. Events under an old fence must be
 // refused, and at least one event must be stored. Run returns the whole state at the end.
-func Run(t *rapid.T, n int, config refresh.Config, apply Apply) (w refresh.Work) {
-	a := Adversary{Of: Wallet(1), Config: config}
+func Run(t *rapid.T, n int, config refresh.Policy, apply Apply) (w refresh.Work) {
+	a := Adversary{Of: Wallet(1), Policy: config}
 	now := Start
 	for i := range n {
 		now = now.Add(Pause(t))

@@ -13,7 +13,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-func apply(config refresh.Config) refreshtest.Apply {
+func apply(config refresh.Policy) refreshtest.Apply {
 	return func(ev refresh.Event, w refresh.Work, now time.Time) (refresh.Change, error) {
 		return config.ApplyAt(refreshtest.Load(w, refresh.Needs(ev), now), ev, now)
 	}
@@ -23,7 +23,7 @@ func apply(config refresh.Config) refreshtest.Apply {
 func TestAdversary(t *testing.T) {
 	reached := map[string]bool{}
 	play := func(t *rapid.T) {
-		config := refresh.DefaultConfig()
+		config := refresh.DefaultPolicy()
 		config.Coalesce = rapid.Bool().Draw(t, "coalesce")
 		rules := apply(config)
 		refreshtest.Run(t, 60, config, func(ev refresh.Event, w refresh.Work, now time.Time) (refresh.Change, error) {
@@ -50,7 +50,7 @@ func TestAdversary(t *testing.T) {
 
 // Hosts that are wrong in a way that is seldom seen.
 func TestTheAdversaryFindsABrokenHost(t *testing.T) {
-	rules := apply(refresh.DefaultConfig())
+	rules := apply(refresh.DefaultPolicy())
 	for name, host := range map[string]refreshtest.Apply{
 		"one that drops the end of every lease": func(ev refresh.Event, w refresh.Work, now time.Time) (refresh.Change, error) {
 			c, err := rules(ev, w, now)
@@ -69,7 +69,7 @@ func TestTheAdversaryFindsABrokenHost(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			fixedtest.Finds(t, 60, func(t *rapid.T) { refreshtest.Run(t, 60, refresh.DefaultConfig(), host) })
+			fixedtest.Finds(t, 60, func(t *rapid.T) { refreshtest.Run(t, 60, refresh.DefaultPolicy(), host) })
 		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 // without a recovery job among them, whether or not it joins one.
 func TestEnqueueReadsNoBacklog(t *testing.T) {
 	for _, coalesce := range []bool{false, true} {
-		config := refresh.DefaultConfig()
+		config := refresh.DefaultPolicy()
 		config.Coalesce = coalesce
 		service, err := store.NewRefreshes(memory.New(memory.Options{}), config)
 		if err != nil {

@@ -41,7 +41,7 @@ func afterAClockThatWasAhead(t *testing.T, torn string) {
 		ahead.Store(0)
 		s.torn = torn
 		s.start("w1")
-		time.Sleep(2 * s.config.LockTTL)
+		time.Sleep(2 * s.policy.LockTTL)
 		for n, j := range map[int]refresh.Job{0: s.job(0, job), 1: s.job(1, waits)} {
 			if j.Status != refresh.JobCompleted && torn != refreshtest.Wallet(n).XpubVan {
 				t.Errorf("the job of wallet %d is %+v", n, j)

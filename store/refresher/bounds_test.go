@@ -76,7 +76,7 @@ func TestLongPass(t *testing.T) {
 // The first call that times out ends the round. The wallet rests 30, 60, ... s, and other wallets
 // get its slot meanwhile.
 func TestHungWallet(t *testing.T) {
-	virtual(t, func(c *refresh.Config) { c.MaxWalletProcesses = 1 }, func(t *testing.T, s *system) {
+	virtual(t, func(c *refresh.Policy) { c.MaxWalletProcesses = 1 }, func(t *testing.T, s *system) {
 		s.node.wallet(refreshtest.Wallet(0).XpubVan).hang = 3
 		s.node.keep = true
 		s.enqueue(0, refresh.InvoiceCreated, "p", "")

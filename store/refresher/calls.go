@@ -49,7 +49,7 @@ func call[V any](ctx context.Context, r *round, locked bool, fn func(context.Con
 		return v, err
 	}
 	now := time.Now()
-	end := now.Add(r.config.HTTPTimeout)
+	end := now.Add(r.policy.HTTPTimeout)
 	if r.deadline.Before(end) {
 		end = r.deadline
 	}
@@ -93,7 +93,7 @@ func call[V any](ctx context.Context, r *round, locked bool, fn func(context.Con
 	select {
 	case a = <-answers:
 	case <-ctx.Done():
-		patience := time.NewTimer(r.config.LockTTL / 3)
+		patience := time.NewTimer(r.policy.LockTTL / 3)
 		defer patience.Stop()
 		select {
 		case a = <-answers:
@@ -142,7 +142,7 @@ func (r *round) watchLock(lose context.CancelCauseFunc) (stop func()) {
 // bound lets the pass or the tick last (2 + assets) x HTTP_TIMEOUT from its begin; assets is 0
 // while they are not known.
 func (r *round) bound(assets int) {
-	r.deadline = r.began.Add(time.Duration(2+assets) * r.config.HTTPTimeout)
+	r.deadline = r.began.Add(time.Duration(2+assets) * r.policy.HTTPTimeout)
 }
 
 // look lists everything: the transfers without asset, then those of each asset. If one call

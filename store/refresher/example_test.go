@@ -37,10 +37,10 @@ func (a *walletAPI) ListTransfers(_ context.Context, _ refresh.Credentials, asse
 func (a *walletAPI) FailTransfers(context.Context, refresh.Credentials, int32) error { return nil }
 
 func ExampleRun() {
-	config := refresh.DefaultConfig() // or refresh.ParseConfig(os.LookupEnv)
-	config.RefreshInterval, config.PollInterval = 20*time.Millisecond, 10*time.Millisecond
-	config.WalletWorkerPollInterval = 10 * time.Millisecond
-	refreshes, err := store.NewRefreshes(memory.New(memory.Options{}), config)
+	policy := refresh.DefaultPolicy() // or refresh.ParsePolicy(os.LookupEnv)
+	policy.RefreshInterval, policy.PollInterval = 20*time.Millisecond, 10*time.Millisecond
+	policy.WalletWorkerPollInterval = 10 * time.Millisecond
+	refreshes, err := store.NewRefreshes(memory.New(memory.Options{}), policy)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -76,11 +76,11 @@ func ExampleRun() {
 func Example() {
 	ctx, db, api, wallet := context.Background(), memory.New(memory.Options{}), &walletAPI{}, refresh.Credentials{}
 
-	config, err := refresh.ParseConfig(os.LookupEnv) // REFRESH_INTERVAL and so on
+	policy, err := refresh.ParsePolicy(os.LookupEnv) // REFRESH_INTERVAL and so on
 	if err != nil {
 		log.Fatal(err)
 	}
-	refreshes, err := store.NewRefreshes(db, config)
+	refreshes, err := store.NewRefreshes(db, policy)
 	if err != nil {
 		log.Fatal(err)
 	}

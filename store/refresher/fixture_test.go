@@ -26,7 +26,7 @@ import (
 type system struct {
 	t       *testing.T
 	db      *memory.Store
-	config  refresh.Config
+	policy  refresh.Policy
 	service *store.Refreshes
 	node    *node
 	begin   time.Time
@@ -70,10 +70,10 @@ func (l *lines) Write(p []byte) (int, error) {
 
 func (l *lines) String() string { l.mu.Lock(); defer l.mu.Unlock(); return l.text.String() }
 
-func newSystem(t *testing.T, change func(*refresh.Config)) *system {
-	s := &system{t: t, db: memory.New(memory.Options{}), config: refresh.DefaultConfig(), begin: time.Now()}
+func newSystem(t *testing.T, change func(*refresh.Policy)) *system {
+	s := &system{t: t, db: memory.New(memory.Options{}), policy: refresh.DefaultPolicy(), begin: time.Now()}
 	if change != nil {
-		change(&s.config)
+		change(&s.policy)
 	}
 	s.node = &node{t: t, wallets: map[string]*wallet{}, begin: s.begin, release: make(chan struct{})}
 	s.service = s.serviceOf(s.db)
@@ -81,7 +81,7 @@ func newSystem(t *testing.T, change func(*refresh.Config)) *system {
 }
 
 func (s *system) serviceOf(db store.Store[store.Unit]) *store.Refreshes {
-	service, err := store.NewRefreshes(db, s.config)
+	service, err := store.NewRefreshes(db, s.policy)
 	if err != nil {
 		s.t.Fatal(err)
 	}

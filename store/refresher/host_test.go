@@ -109,7 +109,7 @@ func TestEachCallThatPanics(t *testing.T) {
 		{"failtransfers", refresh.JobCompleted, "expired"},
 	} {
 		const ttl = time.Hour // a call is made every few seconds, and a day of them proves no more
-		virtual(t, func(c *refresh.Config) { c.WatcherTTL = ttl }, func(t *testing.T, s *system) {
+		virtual(t, func(c *refresh.Policy) { c.WatcherTTL = ttl }, func(t *testing.T, s *system) {
 			old := incoming("r", "asset")
 			old.Expiration = s.begin.Unix() - 1
 			s.node.transfer(0, incoming("r", "asset"))
@@ -170,7 +170,7 @@ func TestEachCallThatPanics(t *testing.T) {
 func TestEachCallThatNeverReturns(t *testing.T) {
 	for _, on := range []string{"refresh", "listtransfers", "listassets", "failtransfers"} {
 		for _, tick := range []bool{false, true} {
-			virtual(t, func(c *refresh.Config) { c.MaxWalletProcesses = 1 }, func(t *testing.T, s *system) {
+			virtual(t, func(c *refresh.Policy) { c.MaxWalletProcesses = 1 }, func(t *testing.T, s *system) {
 				old := incoming("r", "asset")
 				old.Expiration = s.begin.Unix() - 1
 				stuck := s.node.wallet(refreshtest.Wallet(0).XpubVan)

@@ -16,7 +16,7 @@ import (
 // at the same time, and every watcher ends.
 func TestKills(t *testing.T) {
 	for seed := range 4 {
-		virtual(t, func(c *refresh.Config) { c.MaxWalletProcesses = 5 }, func(t *testing.T, s *system) {
+		virtual(t, func(c *refresh.Policy) { c.MaxWalletProcesses = 5 }, func(t *testing.T, s *system) {
 			const wallets = 12
 			s.node.took = 900 * time.Millisecond
 			for n := range wallets {

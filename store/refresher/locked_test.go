@@ -73,7 +73,7 @@ func TestNoCallAfterTheLock(t *testing.T) {
 		15 * time.Second: "0s refresh, 15s listtransfers, ", // the third would start at the very end
 		12 * time.Second: "0s refresh, 12s listtransfers, 24s listassets, 30s ended",
 	} {
-		virtual(t, func(c *refresh.Config) { c.RenewLock, c.HTTPTimeout = false, 30*time.Second }, func(t *testing.T, s *system) {
+		virtual(t, func(c *refresh.Policy) { c.RenewLock, c.HTTPTimeout = false, 30*time.Second }, func(t *testing.T, s *system) {
 			s.node.took, s.node.keep = took, true
 			s.enqueue(0, refresh.Sync, "", "")
 			s.start("w1")
@@ -97,15 +97,16 @@ func TestNoCallAfterTheLock(t *testing.T) {
 
 // The end of a lock counts from before the claim was sent, not from its answer.
 func TestLockCountsFromBeforeTheClaim(t *testing.T) {
-	virtual(t, func(c *refresh.Config) { c.RenewLock, c.HTTPTimeout = false, 30*time.Second }, func(t *testing.T, s *system) {
+	virtual(t, func(c *refresh.Policy) { c.RenewLock, c.HTTPTimeout = false, 30*time.Second }, func(t *testing.T, s *system) {
 		s.node.took, s.node.keep = 14*time.Second, true
 		s.enqueue(0, refresh.Sync, "", "")
 		s.slow = 3 * time.Second
 		s.start("w1")
-		time.Sleep(45 * time.Second)
+		time.Sleep(48 * time.Second)
 		_, _, log := s.node.seen()
-		// The claim was sent at 12 s, behind the sweep, and answered at 15 s: until 42 s.
-		if got := fmt.Sprint(log); got != "[15s w1 xpub-van-000 refresh 29s w1 xpub-van-000 listtransfers  42s w1 xpub-van-000 ended]" {
+		// The claim was sent at 15 s, behind the sweep and the note of the process, and answered at
+		// 18 s: until 45 s.
+		if got := fmt.Sprint(log); got != "[18s w1 xpub-van-000 refresh 32s w1 xpub-van-000 listtransfers  45s w1 xpub-van-000 ended]" {
 			t.Errorf("calls %v", log)
 		}
 	})

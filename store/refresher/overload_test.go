@@ -81,10 +81,10 @@ func TestWorkGoesOnAfterAnOverload(t *testing.T) {
 		}
 		grown, last := time.Duration(0), time.Duration(0)
 		for _, l := range f.limits {
-			if l > s.config.LockTTL/2 {
-				t.Errorf("a call had %v; the lease is %v", l, s.config.LockTTL)
+			if l > s.policy.LockTTL/2 {
+				t.Errorf("a call had %v; the lease is %v", l, s.policy.LockTTL)
 			}
-			if l > s.config.LockTTL/3 { // a Turn: what a round stores has that much
+			if l > s.policy.LockTTL/3 { // a Turn: what a round stores has that much
 				grown = l
 			}
 		}

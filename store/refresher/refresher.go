@@ -53,7 +53,7 @@ type Options struct {
 
 // Run makes the recovery jobs of a start, then serves wallets until ctx is done, and gives its
 // slots back. It then returns nil, or an error that says what could not be stored. Several Runs
-// may use one store, in one process or in many, with one configuration.
+// may use one store, in one process or in many, with one policy.
 func Run(ctx context.Context, s *store.Refreshes, host Host, o Options) error {
 	if s == nil || host == nil {
 		return fmt.Errorf("%w: a refresher needs a service and a host", statemachine.ErrInvalid)
@@ -66,8 +66,8 @@ func Run(ctx context.Context, s *store.Refreshes, host Host, o Options) error {
 		return err
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler)).With("process", o.Name)
-	c := s.Config()
-	slots := &slots{service: s, host: host, config: c, name: o.Name, log: o.Log, stopping: ctx, all: map[string]*slot{}}
+	c := s.Policy()
+	slots := &slots{service: s, host: host, policy: c, name: o.Name, log: o.Log, stopping: ctx, all: map[string]*slot{}}
 	if err := slots.recover(ctx); err != nil {
 		return nil // stopped before it began
 	}

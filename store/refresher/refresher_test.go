@@ -21,7 +21,7 @@ import (
 )
 
 // virtual runs a test in virtual time.
-func virtual(t *testing.T, change func(*refresh.Config), test func(t *testing.T, s *system)) {
+func virtual(t *testing.T, change func(*refresh.Policy), test func(t *testing.T, s *system)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, newSystem(t, change)) })
 }
@@ -62,7 +62,7 @@ func TestPassThenTicks(t *testing.T) {
 // transfer as the node lists it then.
 func TestInvoiceWithoutAsset(t *testing.T) {
 	const ttl = time.Hour
-	virtual(t, func(c *refresh.Config) { c.WatcherTTL = ttl }, func(t *testing.T, s *system) {
+	virtual(t, func(c *refresh.Policy) { c.WatcherTTL = ttl }, func(t *testing.T, s *system) {
 		s.node.took = time.Millisecond // a listing that begins at the very end of the watcher does not count
 		s.enqueue(0, refresh.InvoiceCreated, "r", "")
 		s.start("w1")
@@ -191,7 +191,7 @@ func TestGapBetweenIdleAndExit(t *testing.T) {
 			w := s.get(n)
 			j := w.Jobs[1]
 			if j.ID != late[n] || j.Status != refresh.JobCompleted ||
-				j.ProcessedAt.Sub(j.CreatedAt) > s.config.WalletWorkerPollInterval+2*s.config.PollInterval {
+				j.ProcessedAt.Sub(j.CreatedAt) > s.policy.WalletWorkerPollInterval+2*s.policy.PollInterval {
 				t.Errorf("wallet %d: %+v", n, j)
 			}
 			if w.Wallet.Lease.Fence > 1 {
@@ -220,7 +220,7 @@ func TestIdleTimeout(t *testing.T) {
 		if w := s.get(0).Wallet; w.Status != refresh.Served {
 			t.Error("it left early")
 		}
-		time.Sleep(s.config.WalletWorkerPollInterval + s.config.PollInterval)
+		time.Sleep(s.policy.WalletWorkerPollInterval + s.policy.PollInterval)
 		if w := s.get(0).Wallet; w.Status != refresh.Unserved {
 			t.Error("it stays")
 		}
@@ -243,7 +243,7 @@ func TestStarvation(t *testing.T) {
 		for n := 50; n < 60; n++ {
 			s.enqueue(n, refresh.Sync, "", "")
 		}
-		time.Sleep(2 * s.config.PollInterval)
+		time.Sleep(2 * s.policy.PollInterval)
 		for n := 50; n < 60; n++ {
 			if j := s.get(n).Jobs[0]; j.Status != refresh.JobCompleted {
 				t.Errorf("wallet %d starves: %+v", n, j)
@@ -277,7 +277,7 @@ func TestBoundedWait(t *testing.T) {
 		}
 		p := s.start("w1")
 		longest := 7 * took // refresh, two lists, and a tick
-		bound := wallets / 50 * (longest + s.config.PollInterval)
+		bound := wallets / 50 * (longest + s.policy.PollInterval)
 		time.Sleep(bound)
 		worst := time.Duration(0)
 		for n := range wallets {
@@ -298,7 +298,7 @@ func TestBoundedWait(t *testing.T) {
 // Several processes share the slots: no wallet is served twice, no more than MAX wallets are
 // served at once, and each job is done once.
 func TestTwoOrchestrators(t *testing.T) {
-	virtual(t, func(c *refresh.Config) { c.MaxWalletProcesses = 7 }, func(t *testing.T, s *system) {
+	virtual(t, func(c *refresh.Policy) { c.MaxWalletProcesses = 7 }, func(t *testing.T, s *system) {
 		const wallets = 60
 		s.node.took = 300 * time.Millisecond
 		for n := range wallets {
@@ -342,7 +342,7 @@ func TestRoundOfTenJobs(t *testing.T) {
 			s.enqueue(0, refresh.Sync, "", "")
 		}
 		s.start("w1")
-		time.Sleep(s.config.PollInterval)
+		time.Sleep(s.policy.PollInterval)
 		for _, j := range s.get(0).Jobs {
 			if j.Status != refresh.JobCompleted {
 				t.Errorf("slept while a job was due: %+v", j)

@@ -33,7 +33,7 @@ type round struct {
 	lockFence            int64     // of the wallet's lock then
 
 	mu    sync.Mutex
-	held  refresh.Held
+	held  refresh.Fences
 	until time.Time // of the lock, by this process's clock
 }
 
@@ -41,8 +41,8 @@ type round struct {
 func (r *round) lease() store.RefreshLease {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := store.RefreshLease{XpubVan: r.xpub, Held: r.held}
-	if !r.config.RenewLock {
+	l := store.RefreshLease{XpubVan: r.xpub, Fences: r.held}
+	if !r.policy.RenewLock {
 		l.Lock = 0
 	}
 	return l
@@ -59,11 +59,11 @@ func (r *round) renewed(lock int64, until time.Time) {
 }
 
 // hold notes what was taken by a step that was sent at a time.
-func (r *round) hold(job uuid.UUID, fence, lock int64, sent time.Time) refresh.Held {
+func (r *round) hold(job uuid.UUID, fence, lock int64, sent time.Time) refresh.Fences {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.held.Job, r.held.Fence, r.held.Lock = job, fence, lock
-	r.until = sent.Add(r.config.LockTTL)
+	r.until = sent.Add(r.policy.LockTTL)
 	return r.held
 }
 
@@ -100,7 +100,7 @@ func (r *round) owed(ctx context.Context) (refresh.Step, refresh.Work, error) {
 func (r *round) run(ctx context.Context) result {
 	var due time.Time
 	rest := func() result {
-		return r.ended(result{again: time.Now().Add(r.config.WalletWorkerPollInterval), due: due})
+		return r.ended(result{again: time.Now().Add(r.policy.WalletWorkerPollInterval), due: due})
 	}
 	r.started.Store(true)
 	for ticked := false; ; {
@@ -113,7 +113,7 @@ func (r *round) run(ctx context.Context) result {
 				due = r.storeTime
 			}
 			switch {
-			case step.Do == refresh.DoJob && r.jobs < r.config.MaxJobs && !ticked:
+			case step.Do == refresh.DoJob && r.jobs < r.policy.MaxJobs && !ticked:
 				err = r.job(ctx)
 			case step.Tick && !ticked:
 				ticked, err = r.tick(ctx, w)
@@ -142,7 +142,7 @@ func (r *round) run(ctx context.Context) result {
 // send stores an event. An error that is no refusal is tried again for LockTTL/3, since every
 // event may be sent twice.
 func (r *round) send(ctx context.Context, ev refresh.Event) (c refresh.Change, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.config.LockTTL/3)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.policy.LockTTL/3)
 	defer cancel()
 	pause := statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second}
 	for try := 0; ; try++ {
@@ -181,13 +181,13 @@ func (r *round) job(ctx context.Context) error {
 	r.began = sent
 	r.bound(0)
 	held := r.hold(job.ID, job.Lease.Fence, c.New.Lock.Lease.Fence, sent)
-	done := refresh.JobDone{By: r.by(), Held: held}
+	done := refresh.JobDone{By: r.by(), Fences: held}
 	err = r.pass(ctx, job.Credentials, c.New.Wallet.HungRounds, &done)
 	if err == nil {
 		_, err = r.send(ctx, done)
 		return err
 	}
-	ev := refresh.JobNotDone{By: r.by(), Held: held, Outcome: outcome(err), Permanent: errors.Is(err, ErrPermanent), Error: err.Error()}
+	ev := refresh.JobNotDone{By: r.by(), Fences: held, Outcome: outcome(err), Permanent: errors.Is(err, ErrPermanent), Error: err.Error()}
 	if errors.Is(err, errNotHeld) {
 		return err // the store would refuse it
 	}
@@ -209,7 +209,7 @@ func (r *round) pass(ctx context.Context, w refresh.Credentials, hungRounds int3
 	if done.Listing, err = r.look(ctx, w, true, nil); err != nil {
 		return err
 	}
-	indexes, _ := r.config.PlanPass(done.Listing, hungRounds)
+	indexes, _ := r.policy.PlanPass(done.Listing, hungRounds)
 	done.Cancelled = r.cancel(ctx, w, indexes, nil)
 	return nil
 }
@@ -222,13 +222,13 @@ func (r *round) tick(ctx context.Context, w refresh.Work) (over bool, err error)
 	r.bound(0)
 	wallet := credentials(&w)
 	jobFirst := func() bool { // between two calls
-		if r.jobs >= r.config.MaxJobs || r.hung {
+		if r.jobs >= r.policy.MaxJobs || r.hung {
 			return false
 		}
 		step, _, err := r.owed(ctx)
 		return err == nil && step.Do == refresh.DoJob && (!step.Held || r.lockEnd().After(time.Now())) // by its own tick
 	}
-	looked := refresh.Looked{By: r.by(), Slot: r.held.Slot, Known: r.lockFence, Began: began, JobFirst: r.jobs < r.config.MaxJobs}
+	looked := refresh.Looked{By: r.by(), Slot: r.held.Slot, Known: r.lockFence, Began: began, JobFirst: r.jobs < r.policy.MaxJobs}
 	looked.Listing, err = r.look(ctx, wallet, false, jobFirst)
 	switch {
 	case errors.Is(err, errJobFirst):
@@ -242,7 +242,7 @@ func (r *round) tick(ctx context.Context, w refresh.Work) (over bool, err error)
 	if err != nil || !c.Tick.Locked() || r.hung {
 		return !c.Tick.JobFirst, err
 	}
-	ticked := refresh.Ticked{By: r.by(), Held: r.hold(uuid.Nil, 0, c.New.Lock.Lease.Fence, sent), Began: began, Listing: looked.Listing,
+	ticked := refresh.Ticked{By: r.by(), Fences: r.hold(uuid.Nil, 0, c.New.Lock.Lease.Fence, sent), Began: began, Listing: looked.Listing,
 		Recipients: c.Tick.Recipients}
 	ticked.Cancelled = r.cancel(ctx, wallet, c.Tick.Cancel, jobFirst)
 	jobWaits := len(c.Tick.Cancel) > 0 && jobFirst()

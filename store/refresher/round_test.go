@@ -21,7 +21,7 @@ import (
 // gives a round without the lock no right to call.
 func TestRenewalsOfTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		config := refresh.DefaultConfig()
+		policy := refresh.DefaultPolicy()
 		for name, c := range map[string]struct {
 			held, renewed int64
 			want          error
@@ -31,13 +31,13 @@ func TestRenewalsOfTheLock(t *testing.T) {
 			"the slot alone, under a lock":   {5, 0, errNotHeld},
 			"the slot alone, without a lock": {0, 0, errNotHeld},
 		} {
-			r := &round{slots: &slots{config: config}, began: time.Now()}
+			r := &round{slots: &slots{policy: policy}, began: time.Now()}
 			r.bound(0)
 			if r.letGo(); c.held != 0 {
 				r.hold(uuid.New(), 1, c.held, time.Now())
 			}
-			time.Sleep(config.LockTTL)
-			r.renewed(c.renewed, time.Now().Add(config.LockTTL))
+			time.Sleep(policy.LockTTL)
+			r.renewed(c.renewed, time.Now().Add(policy.LockTTL))
 			called := false
 			err := r.callFor(t.Context(), func(context.Context) error { called = true; return nil })
 			if !errors.Is(err, c.want) || called != (c.want == nil) {
@@ -52,7 +52,7 @@ func TestRenewalsOfTheLock(t *testing.T) {
 func TestResultsOfALostSlot(t *testing.T) {
 	now := time.Now()
 	old, running := &round{xpub: "a"}, &round{xpub: "a"}
-	s := &slots{config: refresh.DefaultConfig(), all: map[string]*slot{"a": {held: store.HeldSlot{XpubVan: "a", Fence: 2}, running: running}}}
+	s := &slots{policy: refresh.DefaultPolicy(), all: map[string]*slot{"a": {held: store.HeldSlot{XpubVan: "a", Fence: 2}, running: running}}}
 	if mine, starts := s.ready(now, []result{{of: old, end: refresh.EndHung}}, 5); len(mine) != 0 || starts != 0 {
 		t.Errorf("%+v", mine)
 	}
@@ -103,7 +103,7 @@ func (c *corrupt) Update(context.Context, func(store.Unit) error) error {
 func TestRecoveryOfACorruptStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &corrupt{Store: memory.New(memory.Options{})}
-		service, err := store.NewRefreshes(db, refresh.DefaultConfig())
+		service, err := store.NewRefreshes(db, refresh.DefaultPolicy())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,11 +140,11 @@ func (h *host) FailTransfers(context.Context, refresh.Credentials, int32) error 
 func TestNothingIsCalledAtTheEndOfTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{}
-		r := &round{slots: &slots{config: refresh.DefaultConfig(), host: h, log: slog.New(slog.DiscardHandler)},
+		r := &round{slots: &slots{policy: refresh.DefaultPolicy(), host: h, log: slog.New(slog.DiscardHandler)},
 			log: slog.New(slog.DiscardHandler), began: time.Now()}
 		r.bound(0)
 		r.hold(uuid.New(), 1, 5, time.Now())
-		time.Sleep(r.config.LockTTL)
+		time.Sleep(r.policy.LockTTL)
 		if err := r.pass(t.Context(), refresh.Credentials{}, 0, new(refresh.JobDone)); !errors.Is(err, errNotHeld) {
 			t.Error(err)
 		}
@@ -205,7 +205,7 @@ func TestTheTimeOfARoundWhereTheStoreFails(t *testing.T) {
 // newSlots are those of a process on a store that has one wallet with a job each.
 func newSlots(t *testing.T, db store.Store[store.Unit], xpubs ...string) *slots {
 	t.Helper()
-	service, err := store.NewRefreshes(db, refresh.DefaultConfig())
+	service, err := store.NewRefreshes(db, refresh.DefaultPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func newSlots(t *testing.T, db store.Store[store.Unit], xpubs ...string) *slots 
 			t.Fatal(err)
 		}
 	}
-	return &slots{service: service, host: &host{}, config: service.Config(), name: "w1", log: slog.New(slog.DiscardHandler),
+	return &slots{service: service, host: &host{}, policy: service.Policy(), name: "w1", log: slog.New(slog.DiscardHandler),
 		stopping: t.Context(), all: map[string]*slot{}}
 }
 
@@ -243,11 +243,11 @@ func TestRenewalsThatTakeAWhile(t *testing.T) {
 		}
 		held := r.hold(c.Job, 1, c.New.Lock.Lease.Fence, time.Now())
 		db.takes = 3 * time.Second
-		end := time.Now().Add(s.config.LockTTL)
+		end := time.Now().Add(s.policy.LockTTL)
 		if err := s.Renew(t.Context(), items); err != nil || !items[0].Until.Equal(end) || !r.lockEnd().Equal(end) {
 			t.Errorf("%v, until %v and %v, want %v", err, items[0].Until, r.lockEnd(), end)
 		}
-		if _, err := s.service.Step(t.Context(), "a", refresh.JobNotDone{By: r.by(), Held: held, Outcome: statemachine.Failed}); err != nil {
+		if _, err := s.service.Step(t.Context(), "a", refresh.JobNotDone{By: r.by(), Fences: held, Outcome: statemachine.Failed}); err != nil {
 			t.Fatal(err)
 		}
 		db.meanwhile = r.letGo // the round hears of it while the renewal is under way

@@ -18,7 +18,7 @@ import (
 type slots struct {
 	service  *store.Refreshes
 	host     Host
-	config   refresh.Config
+	policy   refresh.Policy
 	name     string
 	log      *slog.Logger
 	stopping context.Context // done once nothing new may begin
@@ -49,14 +49,14 @@ type result struct {
 }
 
 // ShortestLease implements [worker.Source].
-func (s *slots) ShortestLease() time.Duration { return s.config.LockTTL }
+func (s *slots) ShortestLease() time.Duration { return s.policy.LockTTL }
 
 // Release implements [worker.Source]: the wallet's next round is due at once.
 func (s *slots) Release(r *round) result { return r.ended(result{}) }
 
 // Panicked implements [worker.Source]: the wallet's next round is due an interval later.
 func (s *slots) Panicked(r *round, _ any) result {
-	return r.ended(result{again: time.Now().Add(s.config.RefreshInterval)})
+	return r.ended(result{again: time.Now().Add(s.policy.RefreshInterval)})
 }
 
 // Turn implements [worker.Source].
@@ -90,7 +90,7 @@ func (s *slots) Turn(ctx context.Context, done []result, n int) (items []worker.
 		r := &round{slots: s, xpub: xpub, log: s.log.With("wallet", xpub)}
 		r.held.Slot = slot.held.Fence
 		slot.running = r
-		items = append(items, worker.Item[*round]{Key: xpub, Until: at.Add(s.config.LockTTL), Work: r})
+		items = append(items, worker.Item[*round]{Key: xpub, Until: at.Add(s.policy.LockTTL), Work: r})
 	}
 	for _, slot := range s.all {
 		if slot.running == nil && (next.IsZero() || slot.again.Before(next)) {
@@ -116,7 +116,7 @@ func (s *slots) ready(at time.Time, done []result, n int) (mine []store.HeldSlot
 			slot.idleSince = time.Time{}
 		case slot.idleSince.IsZero() || slot.workSeq != r.workSeq:
 			slot.idleSince, slot.workSeq = at, r.workSeq
-		case r.end == 0 && s.config.IdleOver(slot.idleSince, at):
+		case r.end == 0 && s.policy.IdleOver(slot.idleSince, at):
 			slot.held.End, slot.held.WorkSeq = refresh.EndIdle, slot.workSeq
 		}
 	}
@@ -156,7 +156,7 @@ func (s *slots) Renew(ctx context.Context, items []worker.Item[*round]) error {
 			continue
 		}
 		if !isLost[items[i].Key] && !slices.Contains(busy, items[i].Key) {
-			items[i].Until = at.Add(s.config.LockTTL)
+			items[i].Until = at.Add(s.policy.LockTTL)
 			items[i].Work.renewed(held[i].Lock, items[i].Until)
 		}
 	}
@@ -180,7 +180,7 @@ func (s *slots) sweep(ctx context.Context, now time.Time) {
 	if now.Before(s.sweepAt) {
 		return
 	}
-	s.sweepAt = now.Add(s.config.LockTTL)
+	s.sweepAt = now.Add(s.policy.LockTTL)
 	if _, err := s.service.Sweep(ctx, 1000); err != nil {
 		s.log.Warn("locks not swept", "error", err)
 	}
@@ -203,7 +203,7 @@ func (s *slots) sweep(ctx context.Context, now time.Time) {
 
 // release gives the slots back at the end, and what a dropped round left behind.
 func (s *slots) release(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.config.LockTTL/3)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.policy.LockTTL/3)
 	defer cancel()
 	s.mu.Lock()
 	var mine []store.HeldSlot

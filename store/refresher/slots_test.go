@@ -13,11 +13,11 @@ import (
 // process that serves the wallet lets it rest.
 func TestAStopKeepsThePauseOfAHungRound(t *testing.T) {
 	ctx := context.Background()
-	service, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultConfig())
+	service, err := store.NewRefreshes(memory.New(memory.Options{}), refresh.DefaultPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &slots{service: service, config: service.Config(), name: "w1", all: map[string]*slot{}}
+	s := &slots{service: service, policy: service.Policy(), name: "w1", all: map[string]*slot{}}
 	for _, xpub := range []string{"hung", "not"} {
 		_, err := service.Enqueue(ctx, refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API}, Cause: refresh.Sync,
 			Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "b", MasterFingerprint: "c"}})

@@ -69,7 +69,7 @@ func TestAJobThatComesDuringATick(t *testing.T) {
 // At the expiry each cancellation is called twice before its watcher ends, also where an earlier
 // call of the round hangs each time, so that the later ones are not called.
 func TestCancellationsThatHangAtTheExpiry(t *testing.T) {
-	virtual(t, func(c *refresh.Config) { c.WatcherTTL = 5 * time.Minute }, func(t *testing.T, s *system) {
+	virtual(t, func(c *refresh.Policy) { c.WatcherTTL = 5 * time.Minute }, func(t *testing.T, s *system) {
 		s.node.keep = true
 		for i := range 3 {
 			old := incoming(fmt.Sprint("r", i), "asset")
@@ -101,7 +101,7 @@ func TestCancellationsThatHangAtTheExpiry(t *testing.T) {
 // one round, and the watcher from its end for two tries; in ticks and in passes.
 func TestABatchThatAlwaysHangs(t *testing.T) {
 	for _, pass := range []bool{false, true} {
-		virtual(t, func(c *refresh.Config) { c.WatcherTTL = 5 * time.Minute }, func(t *testing.T, s *system) {
+		virtual(t, func(c *refresh.Policy) { c.WatcherTTL = 5 * time.Minute }, func(t *testing.T, s *system) {
 			x := s.node.wallet(refreshtest.Wallet(0).XpubVan)
 			for i := range int32(2) {
 				old := incoming("r", "asset")
@@ -136,7 +136,7 @@ func TestABatchThatAlwaysHangs(t *testing.T) {
 func TestAllBatchesOfARecipientHang(t *testing.T) {
 	for _, batches := range []int{2, 3, 4} {
 		for _, life := range []time.Duration{5 * time.Minute, 15 * time.Minute} {
-			virtual(t, func(c *refresh.Config) { c.WatcherTTL = life }, func(t *testing.T, s *system) {
+			virtual(t, func(c *refresh.Policy) { c.WatcherTTL = life }, func(t *testing.T, s *system) {
 				x := s.node.wallet(refreshtest.Wallet(0).XpubVan)
 				for i := range batches {
 					old := incoming("r", "asset")

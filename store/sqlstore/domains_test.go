@@ -34,7 +34,7 @@ func (d database) of(domains ...store.Domain) database {
 func wants(ctx context.Context, s *sqlstore.Store) map[store.Domain][]error {
 	_, withdrawals := store.NewWithdrawals(s, withdrawal.DefaultPolicy())
 	_, swaps := store.NewSwaps(s, swaptest.Policy())
-	_, refreshes := store.NewRefreshes(s, refresh.DefaultConfig())
+	_, refreshes := store.NewRefreshes(s, refresh.DefaultPolicy())
 	p := relaysync.DefaultPolicy()
 	p.RelayDomain = "x.example"
 	r, relays := store.NewRelays(s, p)

@@ -41,7 +41,7 @@ func openOthers(t *testing.T, of database) (o oldOthers) {
 		o.tenants, err = store.NewTenants(db, o.relays, dunning.DefaultPolicy())
 	}
 	if err == nil {
-		o.wallets, err = store.NewRefreshes(of.at(t, swaptest.Start), refresh.DefaultConfig())
+		o.wallets, err = store.NewRefreshes(of.at(t, swaptest.Start), refresh.DefaultPolicy())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func (o oldOthers) goOn(t *testing.T) {
 		}
 		if err == nil {
 			j := w.Jobs[0]
-			w, err = o.wallets.Do(ctx, xpub, refresh.JobDone{By: walletOf(refresh.Worker), Held: refresh.Held{Slot: 1, Job: j.ID, Fence: j.Lease.Fence, Lock: w.Lock.Lease.Fence},
+			w, err = o.wallets.Do(ctx, xpub, refresh.JobDone{By: walletOf(refresh.Worker), Fences: refresh.Fences{Slot: 1, Job: j.ID, Fence: j.Lease.Fence, Lock: w.Lock.Lease.Fence},
 				Listing: refresh.Listing{Answered: swaptest.Start}})
 		}
 		if err != nil || !slices.ContainsFunc(w.Jobs, func(j refresh.Job) bool { return j.Status == refresh.JobCompleted }) {

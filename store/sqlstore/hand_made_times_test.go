@@ -17,7 +17,7 @@ import (
 func handMade(t *testing.T, d sqlstore.Dialect, column, value string) *store.Refreshes {
 	t.Helper()
 	s, db := newStore(t, d)
-	r, err := store.NewRefreshes(s, refresh.DefaultConfig())
+	r, err := store.NewRefreshes(s, refresh.DefaultPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ SELECT xpub_van, COUNT(*) FROM refresh_jobs WHERE status='pending' GROUP BY xpub
 func refreshWallets(t *testing.T, s *sqlstore.Store) {
 	t.Helper()
 	ctx := context.Background()
-	r, err := store.NewRefreshes(s, refresh.DefaultConfig())
+	r, err := store.NewRefreshes(s, refresh.DefaultPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func refreshWallets(t *testing.T, s *sqlstore.Store) {
 	step("a", refresh.SlotClaimed{By: by(refresh.Orchestrator), Slot: 1})
 	c := step("a", refresh.JobClaimed{By: by(refresh.Worker), Slot: 1})
 	now := time.Now().Add(-time.Minute)
-	step("a", refresh.JobDone{By: by(refresh.Worker), Held: refresh.Held{Slot: 1, Job: c.Job, Fence: 1, Lock: c.New.Lock.Lease.Fence},
+	step("a", refresh.JobDone{By: by(refresh.Worker), Fences: refresh.Fences{Slot: 1, Job: c.Job, Fence: 1, Lock: c.New.Lock.Lease.Fence},
 		Listing: refresh.Listing{Answered: now, Transfers: []refresh.Transfer{{Recipient: "r"}, {Recipient: "s"}}}})
 	enqueue("a")
 	step("a", refresh.JobClaimed{By: by(refresh.Worker), Slot: 1})
@@ -165,7 +165,7 @@ func TestRefreshRowsKeepTheirShape(t *testing.T) {
 // slot, though the lease has ended, and its number is not given to another.
 func TestTurnWaitsForNobody(t *testing.T) {
 	s, db := newStore(t, sqlstore.Postgres) // the only one with several writers
-	ctx, config := context.Background(), refresh.DefaultConfig()
+	ctx, config := context.Background(), refresh.DefaultPolicy()
 	config.MaxWalletProcesses = 1
 	r, err := store.NewRefreshes(s, config)
 	if err != nil {
@@ -229,7 +229,7 @@ func lockedWallet(t *testing.T, s *sqlstore.Store, xpub string) (free func()) {
 // same process serves nor their turns.
 func TestALockedWalletHoldsUpNoOther(t *testing.T) {
 	s, _ := newStore(t, sqlstore.Postgres)
-	r, err := store.NewRefreshes(s, refresh.DefaultConfig())
+	r, err := store.NewRefreshes(s, refresh.DefaultPolicy())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestALockedWalletHoldsUpNoOther(t *testing.T) {
 	first := map[string]time.Time{"a": until("a"), "b": until("b")}
 	free := lockedWallet(t, s, "a")
 	held := func(xpub string) store.RefreshLease {
-		return store.RefreshLease{XpubVan: xpub, Held: refresh.Held{Slot: 1}}
+		return store.RefreshLease{XpubVan: xpub, Fences: refresh.Fences{Slot: 1}}
 	}
 	lost, busy, err := r.Renew(ctx, held("a"), held("b"))
 	if err != nil || len(lost) != 0 || fmt.Sprint(busy) != "[a]" || !until("a").Equal(first["a"]) || !until("b").After(first["b"]) {

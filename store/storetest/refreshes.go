@@ -57,7 +57,7 @@ func (r *refreshes) renewed(t *testing.T, now, until time.Time, l store.RefreshL
 // keep makes the slot of a stage's wallet last.
 func (r *refreshes) keep(t *testing.T, xpub string, until time.Time) {
 	t.Helper()
-	r.renewed(t, start, until, store.RefreshLease{XpubVan: xpub, Held: refresh.Held{Slot: 1}})
+	r.renewed(t, start, until, store.RefreshLease{XpubVan: xpub, Fences: refresh.Fences{Slot: 1}})
 }
 
 func (r *refreshes) refreshSlots(t *testing.T) {
@@ -105,10 +105,10 @@ func (r *refreshes) oneRecovery(t *testing.T) {
 	xpub := w.Wallet.XpubVan
 	by := func(role refresh.Role) refresh.By { return refresh.By{Actor: "w1", Role: role} }
 	c := must(r.service.Step(ctx, xpub, refresh.SlotClaimed{By: by(refresh.Orchestrator), Slot: r.slot()}))(t)
-	held := refresh.Held{Slot: c.New.Wallet.Lease.Fence}
+	held := refresh.Fences{Slot: c.New.Wallet.Lease.Fence}
 	c = must(r.service.Step(ctx, xpub, refresh.JobClaimed{By: by(refresh.Worker), Slot: held.Slot}))(t)
 	held.Job, held.Fence, held.Lock = c.Job, 1, c.New.Lock.Lease.Fence
-	must(r.service.Step(ctx, xpub, refresh.JobDone{By: by(refresh.Worker), Held: held, Listing: listed(now.Add(-time.Minute), refresh.Transfer{Recipient: "r"})}))(t)
+	must(r.service.Step(ctx, xpub, refresh.JobDone{By: by(refresh.Worker), Fences: held, Listing: listed(now.Add(-time.Minute), refresh.Transfer{Recipient: "r"})}))(t)
 	made := make([][]uuid.UUID, concurrentAttempts)
 	noError(t, errors.Join(atOnce(concurrentAttempts, func(i int) (err error) {
 		made[i], _, err = r.service.Recover(ctx, by(refresh.Orchestrator), "", 100)
@@ -201,7 +201,7 @@ func (r *refreshes) renewedTogether(t *testing.T) {
 	}
 	for name, change := range all {
 		w := r.make(t, &r.stages[1])
-		lease := store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}}
+		lease := store.RefreshLease{XpubVan: w.Wallet.XpubVan, Fences: refresh.Fences{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}}
 		change(&lease)
 		now, until := start.Add(r.config.LockTTL-tick), start.Add(time.Hour)
 		ok := name == "held" || name == "no job, no lock"
@@ -221,7 +221,7 @@ func (r *refreshes) renewedTogether(t *testing.T) {
 // lateRenewal: a lock that has ended is lost, though slot and job are held.
 func (r *refreshes) lateRenewal(t *testing.T) {
 	w := r.make(t, &r.stages[1])
-	lease, end := store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1}}, start.Add(r.config.LockTTL)
+	lease, end := store.RefreshLease{XpubVan: w.Wallet.XpubVan, Fences: refresh.Fences{Slot: 1, Job: w.Jobs[0].ID, Fence: 1}}, start.Add(r.config.LockTTL)
 	if r.renewed(t, end.Add(-tick), end.Add(time.Hour), lease) {
 		t.Fatal("slot and job are held")
 	}
@@ -236,8 +236,8 @@ func (r *refreshes) lateRenewal(t *testing.T) {
 func (r *refreshes) unknownWallets(t *testing.T) {
 	known, now := r.make(t, &r.stages[1]).Wallet, r.now(t)
 	r.keep(t, known.XpubVan, now.Add(time.Hour))
-	slot := refresh.Held{Slot: 1}
-	lost, busy, err := r.service.Renew(ctx, store.RefreshLease{XpubVan: "unknown", Held: slot}, store.RefreshLease{XpubVan: known.XpubVan, Held: slot})
+	slot := refresh.Fences{Slot: 1}
+	lost, busy, err := r.service.Renew(ctx, store.RefreshLease{XpubVan: "unknown", Fences: slot}, store.RefreshLease{XpubVan: known.XpubVan, Fences: slot})
 	if err != nil || fmt.Sprint(lost, busy) != "[unknown] []" {
 		t.Errorf("Renew: lost %v, busy %v, %v", lost, busy, err)
 	}
@@ -341,9 +341,9 @@ func (r *refreshes) lostLock(t *testing.T) {
 	xpub := w.Wallet.XpubVan
 	r.sweep(t, start.Add(r.config.LockTTL))
 	before := r.snapshot(t, xpub)
-	held := refresh.Held{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}
-	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})})), statemachine.ErrFenced, "the end of a job whose lock was swept")
-	change := must(r.config.Apply(w, refresh.JobDone{By: refreshBy(refresh.Worker), Held: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})}))(t)
+	held := refresh.Fences{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}
+	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.JobDone{By: refreshBy(refresh.Worker), Fences: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})})), statemachine.ErrFenced, "the end of a job whose lock was swept")
+	change := must(r.config.Apply(w, refresh.JobDone{By: refreshBy(refresh.Worker), Fences: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})}))(t)
 	refusedWith(t, r.save(change), statemachine.ErrFenced, "a change from before the sweep")
 	defer func() {
 		must(r.service.Step(ctx, xpub, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API, At: start}}))(t)

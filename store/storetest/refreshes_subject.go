@@ -27,13 +27,13 @@ type (
 // refreshes is one store under test.
 type refreshes struct {
 	*refreshSubject
-	config  refresh.Config
+	config  refresh.Policy
 	service *store.Refreshes
 	n       atomic.Int32
 }
 
 func newRefreshes(t testing.TB, s store.Store[store.RefreshUnit]) *refreshes {
-	r := &refreshes{config: refresh.DefaultConfig()}
+	r := &refreshes{config: refresh.DefaultPolicy()}
 	r.config.MaxWalletProcesses, r.config.Coalesce = 10_000, true
 	r.restart(t, s)
 	return r
@@ -114,7 +114,7 @@ func (r *refreshes) subject(s store.Store[store.RefreshUnit]) *refreshSubject {
 		},
 		lease: func(w *refresh.Work) *statemachine.Lease { return &w.Wallet.Lease },
 		renew: func(tx store.RefreshUnit, now time.Time, w *refresh.Work, fence int64, until time.Time) (bool, error) {
-			lost, err := tx.Refreshes().Renew(now, until, store.RefreshLease{XpubVan: w.Wallet.XpubVan, Held: refresh.Held{Slot: fence}})
+			lost, err := tx.Refreshes().Renew(now, until, store.RefreshLease{XpubVan: w.Wallet.XpubVan, Fences: refresh.Fences{Slot: fence}})
 			return len(lost) > 0, err
 		},
 		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {
@@ -242,11 +242,11 @@ func refreshStages(r *refreshes) []refreshStage {
 		name: "a job in processing", events: func(xpub string) []refresh.Event { return served(xpub, first(xpub)[0]) },
 		rivals: func(w *refresh.Work, i int) refresh.Event {
 			return refresh.JobNotDone{By: refreshBy(refresh.Worker), Outcome: statemachine.Failed, Error: fmt.Sprint("error ", i),
-				Held: refresh.Held{Slot: w.Wallet.Lease.Fence, Job: w.Jobs[0].ID, Fence: w.Jobs[0].Lease.Fence, Lock: w.Lock.Lease.Fence}}
+				Fences: refresh.Fences{Slot: w.Wallet.Lease.Fence, Job: w.Jobs[0].ID, Fence: w.Jobs[0].Lease.Fence, Lock: w.Lock.Lease.Fence}}
 		},
 		back: func(w *refresh.Work) []refresh.Event {
-			held := refresh.Held{Slot: w.Wallet.Lease.Fence, Job: w.Jobs[0].ID, Fence: w.Jobs[0].Lease.Fence, Lock: w.Lock.Lease.Fence}
-			return []refresh.Event{refresh.JobNotDone{By: refreshBy(refresh.Worker), Held: held, Outcome: statemachine.Deferred, Stopped: true},
+			held := refresh.Fences{Slot: w.Wallet.Lease.Fence, Job: w.Jobs[0].ID, Fence: w.Jobs[0].Lease.Fence, Lock: w.Lock.Lease.Fence}
+			return []refresh.Event{refresh.JobNotDone{By: refreshBy(refresh.Worker), Fences: held, Outcome: statemachine.Deferred, Stopped: true},
 				refresh.JobClaimed{By: refreshBy(refresh.Worker), Slot: held.Slot, Lock: held.Lock + 1}}
 		},
 	}, {
@@ -289,12 +289,12 @@ func (r *refreshes) again(t testing.TB, w *refresh.Work, now time.Time) {
 	if slot := (refresh.SlotClaimed{By: refreshBy(refresh.Orchestrator), Slot: r.slot()}); r.get(t, xpub).Wallet.Status == refresh.Unserved {
 		send(slot)
 	}
-	held := refresh.Held{Slot: r.get(t, xpub).Wallet.Lease.Fence}
+	held := refresh.Fences{Slot: r.get(t, xpub).Wallet.Lease.Fence}
 	c := send(refresh.JobClaimed{By: refreshBy(refresh.Worker), Slot: held.Slot, Known: w.Lock.Lease.Fence})
 	for i := range c.New.Jobs {
 		if j := &c.New.Jobs[i]; j.ID == c.Job && j.Status == refresh.JobProcessing {
 			held.Job, held.Fence, held.Lock = j.ID, j.Lease.Fence, c.New.Lock.Lease.Fence
-			send(refresh.JobNotDone{By: refreshBy(refresh.Worker), Held: held, Outcome: statemachine.Deferred, Error: "busy"})
+			send(refresh.JobNotDone{By: refreshBy(refresh.Worker), Fences: held, Outcome: statemachine.Deferred, Error: "busy"})
 		}
 	}
 	send(refresh.Looked{By: refreshBy(refresh.Worker), Slot: held.Slot, Began: now, Error: "no answer"})
@@ -335,7 +335,7 @@ func (r *refreshes) waiting() dueKind[store.RefreshUnit, refresh.Work] {
 func (r *refreshes) draw(rt *rapid.T) history[string, refresh.Work, refresh.Event] {
 	n := r.slot()
 	of := refreshtest.Wallet(100_000 + int(n))
-	adversary := refreshtest.Adversary{Of: of, Config: r.config, Slot: n}
+	adversary := refreshtest.Adversary{Of: of, Policy: r.config, Slot: n}
 	now := start
 	return history[string, refresh.Work, refresh.Event]{id: of.XpubVan, steps: 40, next: func(w *refresh.Work) refresh.Event {
 		now = now.Add(refreshtest.Pause(rt))

@@ -156,10 +156,10 @@ func (r *refreshes) everyRefreshField(t *testing.T) {
 		l.do(e)
 	}
 	fence := int64(0)
-	claim := func(n int) refresh.Held {
+	claim := func(n int) refresh.Fences {
 		fence++
 		l.do(refresh.JobClaimed{By: by(refresh.Worker), Slot: l.a.Wallet.Lease.Fence, Lock: fence})
-		held := refresh.Held{Slot: l.a.Wallet.Lease.Fence, Job: jobOf(xpub, n), Lock: fence}
+		held := refresh.Fences{Slot: l.a.Wallet.Lease.Fence, Job: jobOf(xpub, n), Lock: fence}
 		for _, j := range l.a.Jobs {
 			if j.ID == held.Job {
 				held.Fence = j.Lease.Fence
@@ -172,18 +172,18 @@ func (r *refreshes) everyRefreshField(t *testing.T) {
 	claim(0)
 	job(1, refresh.AssetSent, "x", "asset")
 	held := claim(1)
-	l.do(refresh.JobNotDone{By: by(refresh.Worker), Held: held, Outcome: statemachine.Unknown, Error: "no answer"})
+	l.do(refresh.JobNotDone{By: by(refresh.Worker), Fences: held, Outcome: statemachine.Unknown, Error: "no answer"})
 	old := refresh.Transfer{Recipient: "r", Expiration: 1, HasIndex: true}
 	job(2, refresh.Sync, "", "")
 	held = claim(2)
-	l.do(refresh.JobDone{By: by(refresh.Worker), Held: held, Listing: listed(l.now, old)})
+	l.do(refresh.JobDone{By: by(refresh.Worker), Fences: held, Listing: listed(l.now, old)})
 	look := func(transfers ...refresh.Transfer) {
 		fence++
 		l.do(refresh.Looked{By: by(refresh.Worker), Slot: l.a.Wallet.Lease.Fence, Lock: fence, Began: l.now, Listing: listed(l.now, transfers...)})
 	}
 	tick := func(outcome statemachine.Outcome, transfers ...refresh.Transfer) {
 		look(transfers...)
-		l.do(refresh.Ticked{By: by(refresh.Worker), Held: refresh.Held{Slot: l.a.Wallet.Lease.Fence, Lock: fence}, Began: l.now, Listing: listed(l.now, transfers...),
+		l.do(refresh.Ticked{By: by(refresh.Worker), Fences: refresh.Fences{Slot: l.a.Wallet.Lease.Fence, Lock: fence}, Began: l.now, Listing: listed(l.now, transfers...),
 			Recipients: []string{"p", "r"}, Cancelled: []refresh.Cancelled{{Index: 0, Outcome: statemachine.Failed}}, Refreshed: outcome, Error: "busy"})
 	}
 	found := refresh.Transfer{Recipient: "p", Asset: "asset", Status: refresh.WaitingConfirmations}

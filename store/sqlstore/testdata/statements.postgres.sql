@@ -126,7 +126,7 @@ WITH RECURSIVE walk(tx_hash) AS (SELECT r.tx_hash
 	FROM @transactions t
 	WHERE t.tx_hash = w.tx_hash AND ($1 = 1 AND t.status <> 'published' OR $1 = 2 AND coalesce(t.block_height, -1) < 0) OFFSET 0) n;
 -- askSwitches
-SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.version
+SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_ask($1, false) x;
 -- askedScope
 SELECT coalesce(l.pid, 0), a.xact_start, coalesce(a.application_name, ''), coalesce(a.state, '')
@@ -3058,7 +3058,7 @@ SELECT x.domain, x.name, x.version, x.policy, x.first_seen, x.last_seen
 	WHERE (domain, name, version, policy) > ($1, $2, $3, $4)
 	ORDER BY domain, name, version, policy LIMIT $5;
 -- pageOfSwitches
-SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.version
+SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_switches x
 	WHERE (scope) > ($1)
 	ORDER BY scope LIMIT $2;
@@ -3105,7 +3105,7 @@ SELECT (SELECT g.generation
 	FROM @settle_places g
 	ORDER BY g.n DESC LIMIT 1);
 -- readSwitch
-SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.version
+SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_switches x
 	WHERE x.scope IN ('everything', $1);
 -- recent
@@ -3626,7 +3626,7 @@ SELECT n.*
 	FROM @withdrawal_strays t
 	WHERE t.withdrawal_request_id = r.id AND t.seq <= r.n OFFSET 0) n;
 -- selectSwitches
-SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.version
+SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_switches x
 	WHERE x.scope IN (SELECT r.scope
 	FROM (SELECT u.scope
@@ -3897,9 +3897,9 @@ SELECT x.scope
 	FROM unnest($1::text::text[]) AS u(scope) LIMIT (SELECT NULL::bigint)) AS r)
 	ORDER BY x.scope FOR NO KEY UPDATE OF x;
 -- switchTable.made.insertOne
-INSERT INTO @settle_switches (scope, level, actor, reason, since, stopped_for, recovering, recovery, generation, version) SELECT r.scope, r.level, r.actor, r.reason, r.since, r.stopped_for, r.recovering, r.recovery, r.generation, r.version
-	FROM (SELECT u.scope, u.level, u.actor, u.reason, u.since, u.stopped_for, u.recovering, u.recovery, u.generation, u.version
-	FROM unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::timestamptz[], $6::text::bigint[], $7::text::boolean[], $8::text::text[], $9::text::bigint[], $10::text::bigint[]) AS u(scope, level, actor, reason, since, stopped_for, recovering, recovery, generation, version) LIMIT (SELECT NULL::bigint)) AS r;
+INSERT INTO @settle_switches (scope, level, actor, reason, since, stopped_for, recovering, recovery, generation, recovered_at, version) SELECT r.scope, r.level, r.actor, r.reason, r.since, r.stopped_for, r.recovering, r.recovery, r.generation, r.recovered_at, r.version
+	FROM (SELECT u.scope, u.level, u.actor, u.reason, u.since, u.stopped_for, u.recovering, u.recovery, u.generation, u.recovered_at, u.version
+	FROM unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::timestamptz[], $6::text::bigint[], $7::text::boolean[], $8::text::text[], $9::text::bigint[], $10::text::timestamptz[], $11::text::bigint[]) AS u(scope, level, actor, reason, since, stopped_for, recovering, recovery, generation, recovered_at, version) LIMIT (SELECT NULL::bigint)) AS r;
 -- switchTable.made.storedNow
 SELECT n.*
 	FROM (SELECT u.scope, u.record, u.old_version
@@ -3916,9 +3916,9 @@ UPDATE @settle_switches AS x
 	WHERE x.scope = r.scope AND x.version = r.old_version;
 -- switchTable.made.updateOne
 UPDATE @settle_switches AS x
-	SET level = r.level, actor = r.actor, reason = r.reason, since = r.since, stopped_for = r.stopped_for, recovering = r.recovering, recovery = r.recovery, generation = r.generation, version = r.version
-	FROM (SELECT u.level, u.actor, u.reason, u.since, u.stopped_for, u.recovering, u.recovery, u.generation, u.version, u.scope, u.old_version
-	FROM unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::timestamptz[], $5::text::bigint[], $6::text::boolean[], $7::text::text[], $8::text::bigint[], $9::text::bigint[], $10::text::text[], $11::text::bigint[]) AS u(level, actor, reason, since, stopped_for, recovering, recovery, generation, version, scope, old_version) LIMIT (SELECT NULL::bigint)) AS r
+	SET level = r.level, actor = r.actor, reason = r.reason, since = r.since, stopped_for = r.stopped_for, recovering = r.recovering, recovery = r.recovery, generation = r.generation, recovered_at = r.recovered_at, version = r.version
+	FROM (SELECT u.level, u.actor, u.reason, u.since, u.stopped_for, u.recovering, u.recovery, u.generation, u.recovered_at, u.version, u.scope, u.old_version
+	FROM unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::timestamptz[], $5::text::bigint[], $6::text::boolean[], $7::text::text[], $8::text::bigint[], $9::text::timestamptz[], $10::text::bigint[], $11::text::text[], $12::text::bigint[]) AS u(level, actor, reason, since, stopped_for, recovering, recovery, generation, recovered_at, version, scope, old_version) LIMIT (SELECT NULL::bigint)) AS r
 	WHERE x.scope = r.scope AND x.version = r.old_version;
 -- takeLocks
 INSERT INTO @wallet_locks AS x (xpub_van, holder, fence, locked_at, seq, expires_at) SELECT r.xpub_van, r.holder, r.fence, r.locked_at, r.seq, r.expires_at

@@ -108,7 +108,7 @@ WITH RECURSIVE walk(tx_hash) AS (SELECT r.tx_hash
 	CROSS JOIN @transactions t
 	WHERE t.tx_hash = w.tx_hash AND (?1 = 1 AND t.status <> 'published' OR ?1 = 2 AND coalesce(t.block_height, -1) < 0);
 -- askSwitches
-SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.version
+SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_ask(?1, false) x;
 -- askedScope
 SELECT coalesce(l.pid, 0), a.xact_start, coalesce(a.application_name, ''), coalesce(a.state, '')
@@ -2855,7 +2855,7 @@ SELECT x.domain, x.name, x.version, x.policy, x.first_seen, x.last_seen
 	WHERE (domain, name, version, policy) > (?1, ?2, ?3, ?4)
 	ORDER BY domain, name, version, policy LIMIT ?5;
 -- pageOfSwitches
-SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.version
+SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_switches x
 	WHERE (scope) > (?1)
 	ORDER BY scope LIMIT ?2;
@@ -2897,7 +2897,7 @@ SELECT (SELECT g.generation
 	FROM @settle_places g
 	ORDER BY g.n DESC LIMIT 1);
 -- readSwitch
-SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.version
+SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_switches x
 	WHERE x.scope IN ('everything', ?1);
 -- recent
@@ -3367,7 +3367,7 @@ SELECT r.id, t.withdrawal_request_id, t.seq, t.job_id, t.claim, t.tx_hash, t.raw
 	CROSS JOIN @withdrawal_strays t
 	WHERE t.withdrawal_request_id = r.id AND t.seq <= r.n;
 -- selectSwitches
-SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.version
+SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_switches x
 	WHERE x.scope IN (SELECT r.scope
 	FROM (SELECT value AS scope
@@ -3625,8 +3625,8 @@ SELECT x.scope
 	FROM json_each(?1)) AS r)
 	ORDER BY x.scope FOR NO KEY UPDATE OF x;
 -- switchTable.made.insertOne
-INSERT INTO @settle_switches (scope, level, actor, reason, since, stopped_for, recovering, recovery, generation, version)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+INSERT INTO @settle_switches (scope, level, actor, reason, since, stopped_for, recovering, recovery, generation, recovered_at, version)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
 -- switchTable.made.storedNow
 SELECT x.scope, x.version, 0, l.version
 	FROM (SELECT value->>0 AS scope, value->>1 AS record, value->>2 AS old_version
@@ -3640,8 +3640,8 @@ UPDATE @settle_switches AS x
 	WHERE x.scope = ?2 AND x.version = ?3;
 -- switchTable.made.updateOne
 UPDATE @settle_switches AS x
-	SET level = ?1, actor = ?2, reason = ?3, since = ?4, stopped_for = ?5, recovering = ?6, recovery = ?7, generation = ?8, version = ?9
-	WHERE x.scope = ?10 AND x.version = ?11;
+	SET level = ?1, actor = ?2, reason = ?3, since = ?4, stopped_for = ?5, recovering = ?6, recovery = ?7, generation = ?8, recovered_at = ?9, version = ?10
+	WHERE x.scope = ?11 AND x.version = ?12;
 -- takeLocks
 INSERT INTO @wallet_locks AS x (xpub_van, holder, fence, locked_at, seq, expires_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6)

@@ -11,7 +11,7 @@ import (
 
 // The source's section "Configuration", with its defaults.
 func TestDefaults(t *testing.T) {
-	c, err := refresh.ParseConfig(func(string) (string, bool) { return "", false })
+	c, err := refresh.ParsePolicy(func(string) (string, bool) { return "", false })
 	if err != nil || c != config {
 		t.Fatal(err, c)
 	}
@@ -22,7 +22,7 @@ func TestDefaults(t *testing.T) {
 		"DURATION_RCV_TRANSFER": "86400", "POSTGRES_URL": "",
 	}
 	asked := map[string]bool{}
-	c, err = refresh.ParseConfig(func(name string) (string, bool) {
+	c, err = refresh.ParsePolicy(func(name string) (string, bool) {
 		asked[name] = true
 		text, ok := source[name]
 		return text, ok
@@ -38,7 +38,7 @@ func TestDefaults(t *testing.T) {
 	if len(asked) != len(source) {
 		t.Errorf("read %v", asked)
 	}
-	c, err = refresh.ParseConfig(func(name string) (string, bool) {
+	c, err = refresh.ParsePolicy(func(name string) (string, bool) {
 		return map[string]string{"REFRESH_INTERVAL": "0.5", "MAX_WALLET_PROCESSES": "7", "POSTGRES_URL": "postgresql://db"}[name], true
 	})
 	if err != nil || c.RefreshInterval != 500*time.Millisecond || c.MaxWalletProcesses != 7 || c.PostgresURL != "postgresql://db" {
@@ -47,7 +47,7 @@ func TestDefaults(t *testing.T) {
 	for name, text := range map[string]string{"REFRESH_INTERVAL": "30s", "WATCHER_TTL": "-1", "POLL_INTERVAL": "1e3", "HTTP_TIMEOUT": "0",
 		"RETRY_DELAY_BASE": ".", "MAX_REFRESH_RETRIES": "1.5", "MAX_WALLET_PROCESSES": "99999999999", "POSTGRES_MIN_CONNECTIONS": "11",
 		"DURATION_RCV_TRANSFER": "9999999999999"} {
-		_, err := refresh.ParseConfig(func(asked string) (string, bool) { return text, asked == name })
+		_, err := refresh.ParsePolicy(func(asked string) (string, bool) { return text, asked == name })
 		if !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%s=%s: %v", name, text, err)
 		}
@@ -55,20 +55,20 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	for name, change := range map[string]func(*refresh.Config){
-		"no interval":                        func(c *refresh.Config) { c.RefreshInterval = 0 },
-		"an enormous interval":               func(c *refresh.Config) { c.RefreshInterval = 1 << 62 },
-		"finer than a microsecond":           func(c *refresh.Config) { c.RefreshInterval++ },
-		"no retries":                         func(c *refresh.Config) { c.MaxRefreshRetries = 0 },
-		"no processes":                       func(c *refresh.Config) { c.MaxWalletProcesses = 0 },
-		"too many processes":                 func(c *refresh.Config) { c.MaxWalletProcesses = 10_001 },
-		"no jobs":                            func(c *refresh.Config) { c.MaxJobs = 0 },
-		"no lock":                            func(c *refresh.Config) { c.LockTTL = 0 },
-		"no life":                            func(c *refresh.Config) { c.ProvisionalTTL = 0 },
-		"no pause":                           func(c *refresh.Config) { c.MaxHungPause = 0 },
-		"a time-out above an unrenewed lock": func(c *refresh.Config) { c.RenewLock = false },
-		"a slot that ends between rounds":    func(c *refresh.Config) { c.WalletWorkerPollInterval = 19*time.Second + time.Microsecond },
-		"no URL":                             func(c *refresh.Config) { c.APIURL = "" },
+	for name, change := range map[string]func(*refresh.Policy){
+		"no interval":                        func(c *refresh.Policy) { c.RefreshInterval = 0 },
+		"an enormous interval":               func(c *refresh.Policy) { c.RefreshInterval = 1 << 62 },
+		"finer than a microsecond":           func(c *refresh.Policy) { c.RefreshInterval++ },
+		"no retries":                         func(c *refresh.Policy) { c.MaxRefreshRetries = 0 },
+		"no processes":                       func(c *refresh.Policy) { c.MaxWalletProcesses = 0 },
+		"too many processes":                 func(c *refresh.Policy) { c.MaxWalletProcesses = 10_001 },
+		"no jobs":                            func(c *refresh.Policy) { c.MaxJobs = 0 },
+		"no lock":                            func(c *refresh.Policy) { c.LockTTL = 0 },
+		"no life":                            func(c *refresh.Policy) { c.ProvisionalTTL = 0 },
+		"no pause":                           func(c *refresh.Policy) { c.MaxHungPause = 0 },
+		"a time-out above an unrenewed lock": func(c *refresh.Policy) { c.RenewLock = false },
+		"a slot that ends between rounds":    func(c *refresh.Policy) { c.WalletWorkerPollInterval = 19*time.Second + time.Microsecond },
+		"no URL":                             func(c *refresh.Policy) { c.APIURL = "" },
 	} {
 		c := config
 		change(&c)
@@ -76,11 +76,11 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, change := range []func(*refresh.Config){
-		func(c *refresh.Config) {},
-		func(c *refresh.Config) { c.RenewLock, c.HTTPTimeout = false, 30*time.Second },
-		func(c *refresh.Config) { c.LockTTL = time.Minute; c.RenewLock = false },
-		func(c *refresh.Config) { c.WalletWorkerPollInterval = 19 * time.Second },
+	for _, change := range []func(*refresh.Policy){
+		func(c *refresh.Policy) {},
+		func(c *refresh.Policy) { c.RenewLock, c.HTTPTimeout = false, 30*time.Second },
+		func(c *refresh.Policy) { c.LockTTL = time.Minute; c.RenewLock = false },
+		func(c *refresh.Policy) { c.WalletWorkerPollInterval = 19 * time.Second },
 	} {
 		c := config
 		change(&c)
@@ -88,7 +88,7 @@ func TestValidate(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := (refresh.Config{}).Validate(); !errors.Is(err, statemachine.ErrInvalid) {
+	if err := (refresh.Policy{}).Validate(); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Error("the zero value is closed")
 	}
 }

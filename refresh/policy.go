@@ -9,12 +9,12 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Config has the settings of the source under their names, and settings for what the source
-// writes as numbers. Start from [DefaultConfig] or [ParseConfig] and check with
-// [Config.Validate]. All processes of a store must have the same Config: a process with a
+// Policy has the settings of the source under their names, and settings for what the source
+// writes as numbers. Start from [DefaultPolicy] or [ParsePolicy] and check with
+// [Policy.Validate]. All processes of a store must have the same Policy: a process with a
 // smaller LockTTL, interval, delay or pause would take the times that another process set for
 // times of a clock that was ahead ([Reconciled]). Stop all processes to change one of these.
-type Config struct {
+type Policy struct {
 	RefreshInterval          time.Duration // REFRESH_INTERVAL: between the refreshes of a watcher
 	MaxRefreshRetries        int32         // MAX_REFRESH_RETRIES: attempts of a job
 	RetryDelayBase           time.Duration // RETRY_DELAY_BASE: after the first failure; doubles up to a day
@@ -40,9 +40,9 @@ type Config struct {
 	MaxJobs      int           // 10: jobs of one round
 }
 
-// DefaultConfig has the defaults of the source.
-func DefaultConfig() Config {
-	return Config{
+// DefaultPolicy has the defaults of the source.
+func DefaultPolicy() Policy {
+	return Policy{
 		RefreshInterval:          30 * time.Second,
 		MaxRefreshRetries:        10,
 		RetryDelayBase:           5 * time.Second,
@@ -72,7 +72,7 @@ type setting struct {
 	text *string
 }
 
-func (c *Config) settings() []setting {
+func (c *Policy) settings() []setting {
 	return []setting{
 		{name: "REFRESH_INTERVAL", d: &c.RefreshInterval},
 		{name: "MAX_REFRESH_RETRIES", n: &c.MaxRefreshRetries},
@@ -91,13 +91,13 @@ func (c *Config) settings() []setting {
 	}
 }
 
-// ParseConfig is [DefaultConfig] with the settings that lookup, such as os.LookupEnv, finds
+// ParsePolicy is [DefaultPolicy] with the settings that lookup, such as os.LookupEnv, finds
 // under the source's names. Durations are seconds in decimal notation ("30", "0.5"). A name
 // with an empty text is not set. The source has no name for its lock's 30 s nor for its 180 s.
 // The settings from ProvisionalTTL on are not read from the environment: all processes of one
 // store must agree on LockTTL, so it belongs to the program.
-func ParseConfig(lookup func(name string) (string, bool)) (Config, error) {
-	c := DefaultConfig()
+func ParsePolicy(lookup func(name string) (string, bool)) (Policy, error) {
+	c := DefaultPolicy()
 	for _, s := range c.settings() {
 		text, ok := lookup(s.name)
 		if !ok || text == "" {
@@ -124,14 +124,14 @@ func ParseConfig(lookup func(name string) (string, bool)) (Config, error) {
 	return c, c.Validate()
 }
 
-// longest bounds every duration of a Config.
+// longest bounds every duration of a Policy.
 const longest = 10 * 365 * 24 * time.Hour
 
 // Validate returns [statemachine.ErrInvalid] with the first setting that is out
 // of bounds.
-func (c Config) Validate() error {
+func (c Policy) Validate() error {
 	bad := func(format string, args ...any) error {
-		return fmt.Errorf("%w: refresh configuration: %s", statemachine.ErrInvalid, fmt.Sprintf(format, args...))
+		return fmt.Errorf("%w: refresh.Policy: %s", statemachine.ErrInvalid, fmt.Sprintf(format, args...))
 	}
 	named := append(c.settings(), setting{name: "ProvisionalTTL", d: &c.ProvisionalTTL},
 		setting{name: "LockTTL", d: &c.LockTTL}, setting{name: "MaxHungPause", d: &c.MaxHungPause})
@@ -163,12 +163,12 @@ func (c Config) Validate() error {
 
 // RetryDelay is how long a job waits after failure n, which counts from 1: RETRY_DELAY_BASE x
 // 2^(n-1), at most a day.
-func (c *Config) RetryDelay(n int32) time.Duration {
+func (c *Policy) RetryDelay(n int32) time.Duration {
 	return statemachine.Backoff{Base: c.RetryDelayBase, Cap: max(24*time.Hour, c.RetryDelayBase)}.Delay(int(n)-1, 0)
 }
 
 // HungPause is how long a wallet rests after the k-th round in a row in which a call timed out,
 // k from 1: REFRESH_INTERVAL x 2^(k-1), at most MaxHungPause.
-func (c *Config) HungPause(k int32) time.Duration {
+func (c *Policy) HungPause(k int32) time.Duration {
 	return statemachine.Backoff{Base: c.RefreshInterval, Cap: c.MaxHungPause}.Delay(int(k)-1, 0)
 }
