@@ -65,7 +65,7 @@ var jsonOf = map[string]written{
 	"swap": {swap.Events(), []any{swap.Deposit{}, swap.Credit{}, swap.Step{}, swap.Waterline{}, swap.Scan{}, swap.Lost{}, swap.Recovery{}},
 		not(settings, "Policy Thresholds", numbers, "Stats Money Tally")},
 	"refresh": {refresh.Events(), []any{refresh.Work{}, refresh.Step{}},
-		not(inside, "Change Latest Tick Candidate Snapshot Slot Assignment Claim Reads", settings, "Config Thresholds",
+		not(inside, "Change Latest Tick Candidate Snapshot Slot Assignment Claim Reads", settings, "Policy Thresholds",
 			numbers, "Stats WalletCount", failure, "TakenError TransferError")},
 	"relaysync": {relaysync.Events(), []any{relaysync.Sync{}, relaysync.Step{}, relaysync.Activity{}, relaysync.Attempt{}, relaysync.Answer{}, relaysync.AuthEvent{}},
 		not(inside, "Change", settings, "Policy Thresholds", numbers, "Stats")},
