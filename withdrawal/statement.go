@@ -26,8 +26,10 @@ type (
 		// it counts only where the copy knows no nonce of the wallet that is used at depth.
 		Through uint64
 		From    uint64
-		// With inputs: the names, such as hash:output, of all coins that the wallet has at
-		// the tip and in the mempool, or of those that the signer's whole history spends.
+		// With inputs: the names, such as hash:output, of all coins that the wallet had when the
+		// copy was made, and of all that it got since, those in the mempool too; those that
+		// are spent by now are not left out, since what spent them is to be told. Or of all that
+		// the signer's history since the copy spends.
 		Coins []string
 		// With neither ([Chain.MinedWithin]): the height of the chain's tip now.
 		Barrier uint64
