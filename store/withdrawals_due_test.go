@@ -50,7 +50,7 @@ func TestEnqueueDueLeavesWhatIsRefused(t *testing.T) {
 	ws, _, err := b.EnqueueDue(ctx, chain, 10, func(r withdrawal.Request) withdrawal.Enqueued {
 		ev := b.order(r)
 		if r.ID == bad.Request.ID {
-			ev.Priority = 0
+			ev.Priority = 255 // there is none such
 		}
 		return ev
 	})
@@ -135,7 +135,7 @@ func TestEnqueueDueIsNotHiddenByWhatIsRefused(t *testing.T) {
 	order := func(r withdrawal.Request) withdrawal.Enqueued {
 		ev := b.order(r)
 		if bad[r.ID] {
-			ev.Priority = 0
+			ev.Priority = 255 // there is none such
 		}
 		return ev
 	}
