@@ -145,8 +145,10 @@ var (
 	txsAt   = statement{text: txColumns + "@transactions t WHERE t.block_height = $1 ORDER BY t.wallet_id, t.block_position"}
 	txsLive = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL " +
 		"AND t.status IN ('pending', 'published') AND NOT t.is_context ORDER BY t.id"}
+	// By the sign SQLite reads transactions_live and sorts; else it would read all
+	// transactions in the order of their ids.
 	txsPendingElsewhere = statement{text: txColumns + "@transactions t WHERE t.wallet_id <> $1 AND t.block_height IS NULL " +
-		"AND t.status IN ('pending', 'published') AND NOT t.is_context AND t.status = 'pending' ORDER BY t.id"} // as its index says
+		"AND t.status IN ('pending', 'published') AND NOT t.is_context AND t.status = 'pending' ORDER BY +t.id"} // as its index says
 	selectSeq = statement{text: "SELECT last_seq FROM @chain_tip"}
 )
 
