@@ -20,6 +20,15 @@ func TestNothingWaitsForAClockThatWasAhead(t *testing.T) {
 		take func(*testing.T, *bank) int
 	}{
 		"claim": {func(t *testing.T, b *bank) { b.pending(t) }, payments(1)},
+		"snoozed": {func(t *testing.T, b *bank) {
+			b.now = b.now.Add(-98 * 24 * time.Hour) // less ahead than the longest snooze
+			by := as(withdrawal.WithdrawalWorker)
+			b.do(t, b.pending(t).Request.ID, withdrawal.Claimed{By: by}, withdrawal.Snoozed{By: by, Fence: 1, For: time.Hour, Reason: "r"})
+		}, payments(1)},
+		"stamped": {func(t *testing.T, b *bank) {
+			b.now = b.now.Add(-100*24*time.Hour + time.Microsecond)
+			b.pending(t)
+		}, payments(1)},
 		"rescue": {func(t *testing.T, b *bank) {
 			b.do(t, b.pending(t).Request.ID, withdrawal.Claimed{By: as(withdrawal.WithdrawalWorker)})
 		}, func(t *testing.T, b *bank) int {

@@ -14,7 +14,6 @@ import (
 func TestNothingWaitsForAClockThatWasAhead(t *testing.T) {
 	lease := func(w *withdrawal.Withdrawal, at time.Time) { w.Job.Lease.Until = at }
 	check := func(w *withdrawal.Withdrawal, at time.Time) { w.Job.NextCheckAt = at }
-	scheduled := func(w *withdrawal.Withdrawal, at time.Time) { w.Job.ScheduledAt = at }
 	putOff := func(w *withdrawal.Withdrawal, at time.Time) { w.Job.OfferAt, w.Request.OfferAt = at, at }
 	claim := withdrawal.Claimed{By: by(withdrawal.WithdrawalWorker, t0)}
 	claim.Actor = "another"
@@ -25,11 +24,10 @@ func TestNothingWaitsForAClockThatWasAhead(t *testing.T) {
 		do    withdrawal.Do    // what Next names
 		ev    withdrawal.Event // what is refused before it is due; nil: the kind has none
 	}{
-		"claim, scheduled": {withdrawal.DueClaim, "job pending", scheduled, withdrawal.DoClaim, claim},
-		"claim, put off":   {withdrawal.DueClaim, "job pending", putOff, withdrawal.DoClaim, nil},
-		"rescue":           {withdrawal.DueRescue, "prepared", lease, withdrawal.DoRescue, withdrawal.Elapsed{By: by(withdrawal.System, t0)}},
-		"check":            {withdrawal.DueCheck, "confirming", check, withdrawal.DoLookUp, nil},
-		"check in review":  {withdrawal.DueCheck, "confirming review", check, withdrawal.DoLookUp, nil},
+		"claim, put off":  {withdrawal.DueClaim, "job pending", putOff, withdrawal.DoClaim, nil},
+		"rescue":          {withdrawal.DueRescue, "prepared", lease, withdrawal.DoRescue, withdrawal.Elapsed{By: by(withdrawal.System, t0)}},
+		"check":           {withdrawal.DueCheck, "confirming", check, withdrawal.DoLookUp, nil},
+		"check in review": {withdrawal.DueCheck, "confirming review", check, withdrawal.DoLookUp, nil},
 		"rebroadcast": {withdrawal.DueRebroadcast, "leased confirming", func(w *withdrawal.Withdrawal, at time.Time) {
 			w.Job.Rebroadcast, w.Job.NextCheckAt = true, t0
 			lease(w, at)
@@ -104,6 +102,87 @@ func TestNothingWaitsForAClockThatWasAhead(t *testing.T) {
 				t.Errorf("batch: the fence is %d", c.New.Batch.Lease.Fence)
 			}
 		}
+	}
+}
+
+// A job that nothing delays is due at once, whatever the clock says that stamped it. A snooze, a
+// back-off and a deferral wait from when they were said, for as long as they said; where the clock
+// of then was ahead by more than a look-up's pause, they are due at once.
+func TestWhatWasAskedIsWaitedForUnlessTheClockWasAhead(t *testing.T) {
+	const day = 24 * time.Hour
+	p := policy
+	p.HoldInsufficient, p.HoldFor, p.HoldCap = true, 10*time.Minute, time.Hour
+	snoozed := func(d time.Duration) (time.Duration, func(withdrawal.By) withdrawal.Event) {
+		return d, func(by withdrawal.By) withdrawal.Event {
+			return withdrawal.Snoozed{By: by, Fence: 1, For: d, Reason: "r"}
+		}
+	}
+	failed := func(d time.Duration, why withdrawal.Failure) (time.Duration, func(withdrawal.By) withdrawal.Event) {
+		return d, func(by withdrawal.By) withdrawal.Event {
+			return withdrawal.AttemptFailed{By: by, Fence: 1, Failure: why, Error: "e"}
+		}
+	}
+	type said struct {
+		asked time.Duration
+		ev    func(withdrawal.By) withdrawal.Event
+	}
+	of := func(d time.Duration, ev func(withdrawal.By) withdrawal.Event) said { return said{d, ev} }
+	for name, c := range map[string]said{
+		"given back":          of(snoozed(0)),
+		"snoozed":             of(snoozed(time.Microsecond)),
+		"snoozed for an hour": of(snoozed(time.Hour)),
+		"snoozed for long":    of(snoozed(withdrawal.MaxSnooze)),
+		"back-off":            of(failed(time.Minute, withdrawal.Retryable)),
+		"deferred":            of(failed(10*time.Minute, withdrawal.InsufficientBalance)),
+	} {
+		for _, ahead := range []time.Duration{0, time.Microsecond, p.CheckEvery, p.CheckEvery + time.Microsecond, day, 29 * day, 31 * day, 400 * day} {
+			stamped := t0.Add(ahead)
+			pending := states(t)["job pending"]
+			pending.Job.ScheduledAt, pending.Job.ScheduledFrom = stamped, stamped // made by that clock too
+			w := runWith(t, p, runWith(t, p, pending, withdrawal.Claimed{By: worker(stamped)}), c.ev(worker(stamped)))
+			end := stamped.Add(c.asked)
+			for _, now := range []time.Time{t0, end.Add(-time.Microsecond), end, end.Add(time.Microsecond)} {
+				due := c.asked == 0 || !now.Before(end) || stamped.Sub(now) > p.CheckEvery
+				limit := now.Add(p.Longest(withdrawal.DueClaim))
+				if got := withdrawal.IsDue(withdrawal.DueClaim, &w, 0, now) || withdrawal.IsAhead(withdrawal.DueClaim, &w, 0, now, limit); got != due {
+					t.Errorf("%s, %v ahead, %v later: due: %v", name, ahead, now.Sub(t0), got)
+				}
+				if got := len(p.Next(w, now).Actions) > 0; got != due {
+					t.Errorf("%s, %v ahead, %v later: Next names it: %v", name, ahead, now.Sub(t0), got)
+				}
+				if _, err := p.ApplyAt(w, withdrawal.Claimed{By: worker(now)}, now); (err == nil) != due {
+					t.Errorf("%s, %v ahead, %v later: claimed: %v", name, ahead, now.Sub(t0), err)
+				}
+			}
+		}
+	}
+}
+
+// A job that is stamped by a clock that was ahead, and then refused and put off by the right one,
+// waits as long as that says.
+func TestWhatIsPutOffIsNotOfferedAgainAtOnceThoughItsStampIsAhead(t *testing.T) {
+	w := states(t)["job pending"]
+	w.Job.ScheduledAt, w.Job.ScheduledFrom = t0.Add(48*time.Hour), t0.Add(48*time.Hour)
+	w = run(t, w, withdrawal.PutOff{By: by(withdrawal.System, t0)})
+	for after, due := range map[time.Duration]bool{0: false, policy.CheckEvery - time.Microsecond: false, policy.CheckEvery: true} {
+		now := t0.Add(after)
+		limit := now.Add(policy.Longest(withdrawal.DueClaim))
+		if got := withdrawal.IsAhead(withdrawal.DueClaim, &w, 0, now, limit); got != due {
+			t.Errorf("%v after it was put off: due: %v", after, got)
+		}
+		if got := len(policy.Next(w, now).Actions) > 0; got != due {
+			t.Errorf("%v after it was put off: Next names it: %v", after, got)
+		}
+	}
+}
+
+// The place in the queue of an execution that a hold ends is that of before, and so is when that was said.
+func TestAHeldExecutionKeepsItsPlaceAndWhenItWasStamped(t *testing.T) {
+	w := states(t)["processing"]
+	w.Job.ScheduledFrom = w.Job.ScheduledAt.Add(-time.Minute)
+	held := run(t, w, withdrawal.Held{By: by(withdrawal.Operator, t0.Add(time.Second)), Reason: "r"})
+	if j := &held.Job; !j.ScheduledAt.Equal(w.Job.ScheduledAt) || !j.ScheduledFrom.Equal(w.Job.ScheduledFrom) {
+		t.Errorf("scheduled at %v from %v", j.ScheduledAt, j.ScheduledFrom)
 	}
 }
 

@@ -21,6 +21,8 @@ func AlertKinds() []statemachine.AlertKind {
 				"pays more"},
 		{Name: "refund wait", Person: true,
 			Ends: "the host posts what Policy.Refundable allows; a person settles what forbids it"},
+		{Name: "withdrawal ahead", Person: true,
+			Ends: "set the clocks right: jobs are claimed at once all the same, and what waits is measured from then on"},
 		{Name: "stuck", Person: true,
 			Ends: "start what rescues and what looks up: an expired lease and an overdue look-up are the next turn's"},
 		{Name: "incidents", Ends: "the count is of the window: once they are older than it"},

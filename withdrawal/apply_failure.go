@@ -118,7 +118,7 @@ func (c *step) giveBack(t JobTrigger, at time.Time, text string) error {
 // requeueAt sets the columns of a job of which nothing can be mined.
 func (c *step) requeueAt(at time.Time) {
 	j := &c.New.Job
-	j.ScheduledAt, j.Deferrals = at, 0
+	j.ScheduledAt, j.ScheduledFrom, j.Deferrals = at, c.by.At, 0
 	j.DispatchedAt, j.DispatchRef, j.Review = time.Time{}, "", false
 	j.Nonce, j.HasNonce, j.TxHash, j.Batch = 0, false, "", uuid.Nil
 	j.BroadcastAt, j.NextCheckAt, j.Rebroadcast = time.Time{}, time.Time{}, false

@@ -190,7 +190,7 @@ func (p *Policy) enqueue(c *step, e *Enqueued) error {
 	c.newPair()
 	c.newJob(e.Job, e.AssetOnChain, wallet, wallet.LastUsedAt)
 	j := &c.New.Job
-	j.Priority, j.MaxRetries, j.ScheduledAt = priority, executions, c.by.At
+	j.Priority, j.MaxRetries, j.ScheduledAt, j.ScheduledFrom = priority, executions, c.by.At, c.by.At
 	if err := c.moveJob(JobEnqueue, ""); err != nil {
 		return err
 	}
@@ -327,7 +327,7 @@ func (p *Policy) imported(c *step, e *Imported) error {
 	c.newJob(e.Job, e.AssetOnChain, wallet, time.Time{}) // an import uses no wallet
 	j := &c.New.Job
 	j.Priority, j.MaxRetries, j.RetryCount = Normal, max(1, p.MaxRetries), 1
-	j.ScheduledAt, j.BroadcastAt, j.NextCheckAt = c.by.At, r.CreatedAt, c.by.At
+	j.ScheduledAt, j.ScheduledFrom, j.BroadcastAt, j.NextCheckAt = c.by.At, c.by.At, r.CreatedAt, c.by.At
 	c.addTx(tx)
 	if err := c.moveJob(JobImport, ""); err != nil {
 		return err

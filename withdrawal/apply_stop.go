@@ -127,7 +127,9 @@ func (c *step) stopped(reason string) error {
 		return c.moveJob(JobHoldOut, reason)
 	case j.Status == JobProcessing:
 		c.stopExecution("held")
-		c.requeueAt(j.ScheduledAt)
+		at, from := j.ScheduledAt, j.ScheduledFrom // its place in the queue stays
+		c.requeueAt(at)
+		j.ScheduledFrom = from
 		return c.moveJob(JobHold, reason)
 	}
 	return nil // what is confirming is held if it returns

@@ -42,7 +42,7 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 	if err := c.allows(JobClaim); err != nil {
 		return err
 	}
-	if !p.due(DueClaim, j.ScheduledAt, c.by.At) {
+	if !j.scheduled(c.by.At, c.by.At.Add(p.Longest(DueClaim))) {
 		return c.refuse(statemachine.ErrIllegal, "not due before "+j.ScheduledAt.Format(time.RFC3339))
 	}
 	if err := p.begins(c); err != nil {

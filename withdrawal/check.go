@@ -132,6 +132,7 @@ func checkJob(w *Withdrawal) string {
 		rule{!dispatched || processing && !j.Live(), "dispatched means that no hash is known"},
 		rule{0 <= j.TxsDead && j.TxsDead <= j.TxsOnFile && int(j.TxsOnFile) == len(w.Txs), "0 <= txs dead <= txs on file"},
 		rule{pending || j.OfferAt.IsZero(), "only a pending job is put off"},
+		rule{!j.ScheduledFrom.After(j.ScheduledAt), "a job is scheduled at a time that is not before that of the step"},
 		rule{!pending || !j.Live(), "nothing of a pending job can be mined"},
 		rule{!confirming || j.Live() && !j.BroadcastAt.IsZero() && !j.NextCheckAt.IsZero(), "a confirming job has a transaction and a next check"},
 		rule{confirming || j.NextCheckAt.IsZero() && !j.Rebroadcast, "only a confirming job is checked"},

@@ -16,7 +16,7 @@ import (
 type DueKind = statemachine.Enum[dueKind]
 
 const (
-	// DueClaim: pending jobs from [Job.DueAt] on, in the order of
+	// DueClaim: pending jobs from [Job.DueAt] on, or earlier by [IsAhead], in the order of
 	// [CompareClaims]; not those that [Claimed] is refused for, since the request
 	// is held or flagged or the wallet does not pay. Nobody asks for the jobs of a chain
 	// that the policy pauses, see [Chain]; those of a chain that the switch stops are not
@@ -106,17 +106,44 @@ func IsDue(kind DueKind, w *Withdrawal, grace time.Duration, now time.Time) bool
 	return ok && !at.After(now)
 }
 
+// IsAhead reports whether something of a kind is due for w although its time has not come, since a
+// clock that was ahead has put it off: its time is later than ahead, which is now, [Policy.Longest]
+// and the grace. Of a job that is scheduled, which a snooze may put off for as long as it asks,
+// it is the time at which that was done ([Job].ScheduledFrom) that is later; and a job that
+// nothing delays is due whatever the clock said.
+func IsAhead(kind DueKind, w *Withdrawal, grace time.Duration, now, ahead time.Time) bool {
+	at, ok := DueAt(kind, w, grace)
+	switch {
+	case !ok || !at.After(now):
+		return false
+	case kind != DueClaim:
+		return at.After(ahead)
+	}
+	j := &w.Job
+	return j.scheduled(now, ahead) && (!j.OfferAt.After(now) || j.OfferAt.After(ahead))
+}
+
+// scheduled reports whether the time at which a pending job is scheduled has come.
+func (j *Job) scheduled(now, ahead time.Time) bool {
+	return !j.ScheduledAt.After(now) || j.ScheduledAt.Equal(j.ScheduledFrom) || j.ScheduledFrom.After(ahead)
+}
+
+// claimable reports whether a pending job may be claimed at now, as far as its times say.
+func (p *Policy) claimable(j *Job, now time.Time) bool {
+	return j.scheduled(now, now.Add(p.Longest(DueClaim))) && p.due(DueClaim, j.OfferAt, now)
+}
+
 // Longest is for how long at most the rules put off what is due of a kind, without a grace. What
 // is put off until later than that, from now, was put off by a clock that was ahead: it is due
-// now, see [statemachine.Due]. All processes of a store need the same policy, or the one with the
+// now, see [IsAhead] and [statemachine.Due]. Of [DueClaim] it is how long a job is not offered
+// again, and how far ahead of now the time may be at which a job was scheduled: so small a
+// difference is one of clocks that run, or of a transaction that began before. All processes of a store need the same policy, or the one with the
 // shorter pauses does not wait for those of another.
 func (p *Policy) Longest(kind DueKind) time.Duration {
 	switch kind {
-	case DueClaim:
-		return max(MaxSnooze, p.Backoff.Cap, p.HoldCap, p.CheckEvery)
 	case DueRebroadcast:
 		return max(p.CheckEvery, p.Lease)
-	case DueCheck:
+	case DueClaim, DueCheck:
 		return p.CheckEvery
 	case DueRescue:
 		return p.Lease

@@ -95,7 +95,7 @@ func (p *Policy) nextJob(w *Withdrawal, now time.Time) Step {
 	switch {
 	case j.Status == JobPending && (w.Request.flagged() || p.off(w) != ""):
 		return Step{Party: Operator} // releases or cancels it, or switches wallet or chain on
-	case j.Status == JobPending && !p.due(DueClaim, j.DueAt(), now):
+	case j.Status == JobPending && !p.claimable(j, now):
 		return Step{Due: j.DueAt(), Party: WithdrawalWorker}
 	case j.Status == JobPending:
 		a := w.action(DoClaim, WithdrawalWorker, "claim/"+id+"/"+strconv.FormatInt(j.Lease.Fence+1, 10))

@@ -153,6 +153,30 @@ func batchAgain(t *testing.T, b withdrawal.Payout, now time.Time) withdrawal.Pay
 	return b
 }
 
+// A wait that begins in the future hides itself from every other alert: it is named, whatever it
+// is that waits.
+func TestATimeOfAClockThatWasAheadIsAnAlert(t *testing.T) {
+	limits := withdrawal.DefaultThresholds()
+	for after, want := range map[time.Duration]bool{-time.Hour: false, 0: false, limits.Ahead: false, limits.Ahead + time.Microsecond: true} {
+		at := t0.Add(after)
+		job := states(t)["job pending"]
+		job.Request.QueuedAt = t0.Add(-time.Hour)
+		job.Job.ScheduledAt, job.Job.ScheduledFrom = at, at
+		approved := states(t)["approved"]
+		approved.Request.UpdatedAt = at
+		sent := states(t)["confirming"]
+		sent.Job.BroadcastAt = at
+		for name, w := range map[string]withdrawal.Withdrawal{"job": job, "approved": approved, "sent": sent} {
+			w.Request.CreatedAt = t0.Add(-time.Hour)
+			s := withdrawal.StatsOf([]withdrawal.Counted{{Request: w.Request, Latest: w.Job, Wallet: w.Wallet}}, t0, time.Hour)
+			got := slices.ContainsFunc(withdrawal.Alerts(s, limits), func(a statemachine.Alert) bool { return a.Name == "withdrawal ahead" })
+			if got != want {
+				t.Errorf("%s, %v ahead: %v", name, after, got)
+			}
+		}
+	}
+}
+
 // The default limits watch everything that a zero would not.
 func TestDefaultThresholdsWatchEverything(t *testing.T) {
 	limits := reflect.ValueOf(withdrawal.DefaultThresholds())

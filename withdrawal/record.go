@@ -145,7 +145,11 @@ type Job struct {
 	Priority    Priority  `json:",omitzero"`
 	RetryCount  int32     // executions so far: +1 at the claim, given back by a snooze
 	MaxRetries  int32     // executions allowed, at least 1
-	ScheduledAt time.Time // not claimed before
+	ScheduledAt time.Time // not claimed before, unless a clock that was ahead says so
+	// ScheduledFrom is when ScheduledAt was set, by the store's clock then. ScheduledAt is
+	// the same time where nothing delays the job; it is later by a back-off, by a deferral, or
+	// by what a snooze has asked for.
+	ScheduledFrom time.Time
 	OfferAt     time.Time // not offered for a claim before; zero or in pending, see [PutOff]
 	Deferrals   int32     // deferrals in a row because the hot wallet could not pay
 

@@ -31,6 +31,11 @@ type Stats struct {
 	OldestBatch    time.Time // created_at of the oldest batch that confirms, however often it was looked up or sent
 	OldestToRefund time.Time // updated_at of the request that ended unpaid first of those that are not refunded
 
+	// Latest is the latest of the times from which these waits are measured, and of those
+	// at which pending jobs were scheduled ([Job].ScheduledFrom). Where it is later than At, a
+	// clock was ahead, or is behind: an alert on what waits since then comes late.
+	Latest time.Time
+
 	InReview     int64 // processing or confirming
 	LeaseExpired int64 // in processing, not in review, lease ended at or before At: awaits Elapsed
 	CheckOverdue int64 // confirming, in review or not, next_check_at before At; those in a batch are looked up with it
@@ -122,6 +127,7 @@ type Thresholds struct {
 	ConfirmWait    time.Duration // a broadcast is not confirmed
 	BatchWait      time.Duration // a batch is not confirmed, with whatever members it still has
 	RefundWait     time.Duration // what ended unpaid is not refunded
+	Ahead          time.Duration // a time from which something waits lies in the future
 	Stuck          int64
 	Incidents      int64
 	OpenIncidents  int64
@@ -139,7 +145,7 @@ type Thresholds struct {
 func DefaultThresholds() Thresholds {
 	return Thresholds{ApprovalWait: 24 * time.Hour, EnqueueWait: time.Hour, QueueWait: 6 * time.Hour, ClaimWait: 15 * time.Minute,
 		ReviewWait:  2 * time.Hour,
-		ConfirmWait: 2 * time.Hour, BatchWait: 2 * time.Hour, RefundWait: 72 * time.Hour, Stuck: 20, CompletionRate: 9_000, RetryRate: 2_000}
+		ConfirmWait: 2 * time.Hour, BatchWait: 2 * time.Hour, RefundWait: 72 * time.Hour, Ahead: time.Minute, Stuck: 20, CompletionRate: 9_000, RetryRate: 2_000}
 }
 
 // Alerts compares. It is pure; the order is fixed.
@@ -153,6 +159,8 @@ func Alerts(s Stats, t Thresholds) []statemachine.Alert {
 	a.Wait("confirm wait", s.OldestSent, t.ConfirmWait, "a broadcast is not confirmed")
 	a.Wait("batch wait", s.OldestBatch, t.BatchWait, "a batch is not confirmed")
 	a.Wait("refund wait", s.OldestToRefund, t.RefundWait, "what ended unpaid is not refunded")
+	a.Add(t.Ahead > 0 && s.Latest.Sub(s.At) > t.Ahead, "withdrawal ahead",
+		"something waits since %s, more than %v from now: a clock was ahead, or is behind", s.Latest.UTC().Format(time.RFC3339), t.Ahead)
 	a.Add(s.Stuck() > t.Stuck, "stuck", "%d jobs and batches with an expired lease or an overdue check, more than %d", s.Stuck(), t.Stuck)
 	a.Add(s.Incidents > t.Incidents, "incidents", "%d incidents, more than %d", s.Incidents, t.Incidents)
 	a.Add(s.OpenIncidents > t.OpenIncidents, "open incidents",

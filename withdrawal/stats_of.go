@@ -32,9 +32,9 @@ func StatsOf(all []Counted, now time.Time, window time.Duration) Stats {
 		s.Requests[r.Status]++
 		switch r.Status {
 		case RequestPending:
-			oldest(&s.OldestPending, r.CreatedAt)
+			s.since(&s.OldestPending, r.CreatedAt)
 		case RequestApproved:
-			oldest(&s.OldestApproved, r.UpdatedAt)
+			s.since(&s.OldestApproved, r.UpdatedAt)
 		case RequestCompleted, RequestFailed:
 			if within(r.UpdatedAt) {
 				s.Ended++
@@ -50,7 +50,7 @@ func StatsOf(all []Counted, now time.Time, window time.Duration) Stats {
 		s.OpenIncidents += int64(len(c.Incidents) - c.Settled)
 		s.PaidAndRefunded += one(r.paidAndRefunded())
 		if r.toRefund() {
-			oldest(&s.OldestToRefund, r.UpdatedAt)
+			s.since(&s.OldestToRefund, r.UpdatedAt)
 		}
 		for k := range c.Jobs {
 			j := &c.Jobs[k]
@@ -83,16 +83,17 @@ func (s *Stats) underWay(w *Withdrawal, now time.Time) (stuck bool) {
 	j := &w.Job
 	switch j.Status {
 	case JobPending:
-		oldest(&s.OldestQueued, w.Request.QueuedAt)
+		s.since(&s.OldestQueued, w.Request.QueuedAt)
+		latest(&s.Latest, j.ScheduledFrom)
 		if IsDue(DueClaim, w, 0, now) {
 			oldest(&s.OldestJob, j.ScheduledAt)
 		}
 	case JobProcessing:
-		oldest(&s.OldestQueued, w.Request.QueuedAt)
+		s.since(&s.OldestQueued, w.Request.QueuedAt)
 		stuck = IsDue(DueRescue, w, 0, now)
 		s.LeaseExpired += one(stuck)
 	case JobConfirming:
-		oldest(&s.OldestSent, j.BroadcastAt)
+		s.since(&s.OldestSent, j.BroadcastAt)
 		stuck = IsDue(DueCheck, w, 0, now.Add(-time.Microsecond))
 		s.CheckOverdue += one(stuck)
 	}
@@ -102,7 +103,7 @@ func (s *Stats) underWay(w *Withdrawal, now time.Time) (stuck bool) {
 		if since.IsZero() { // imported
 			since = j.BroadcastAt
 		}
-		oldest(&s.OldestReview, since)
+		s.since(&s.OldestReview, since)
 	}
 	return stuck
 }
@@ -112,7 +113,7 @@ func (s *Stats) CountBatch(b *Batch) {
 	at, ok := BatchDueAt(DueBatchCheck, b, 0)
 	s.BatchesOverdue += one(ok && at.Before(s.At))
 	if ok {
-		oldest(&s.OldestBatch, b.CreatedAt)
+		s.since(&s.OldestBatch, b.CreatedAt)
 	}
 }
 
@@ -121,6 +122,18 @@ func one(counts bool) int64 {
 		return 1
 	}
 	return 0
+}
+
+// since counts what has waited since a moment.
+func (s *Stats) since(t *time.Time, moment time.Time) {
+	oldest(t, moment)
+	latest(&s.Latest, moment)
+}
+
+func latest(t *time.Time, candidate time.Time) {
+	if candidate.After(*t) {
+		*t = candidate
+	}
 }
 
 func oldest(t *time.Time, candidate time.Time) {

@@ -82,8 +82,10 @@ func (w withdrawals) due(prefix string, q store.DueWithdrawals) (found []withdra
 
 // isDue reports whether q asks for what is due of a.
 func isDue(a *withdrawal.Withdrawal, q *store.DueWithdrawals) bool {
-	at, ok := withdrawal.DueAt(q.Kind, a, q.Grace)
-	return ok && asked(at, q.Now, q.Ahead)
+	if q.Ahead.IsZero() {
+		return withdrawal.IsDue(q.Kind, a, q.Grace, q.Now)
+	}
+	return withdrawal.IsAhead(q.Kind, a, q.Grace, q.Now, q.Ahead)
 }
 
 // asked reports whether something is due at now, or, where ahead is set, later than ahead.
@@ -115,8 +117,12 @@ func (w withdrawals) dueClaims(chain string, q store.DueWithdrawals) (found []wi
 		}
 		n := 0
 		w.jobs.groups(wallet, 1, func(priority string) {
-			w.jobs.scan(priority, priority+laterThan(q.Ahead, 0), func(key string, j *withdrawal.Job) bool {
-				if n >= limit || !asked(timeBefore(key), q.Now, q.Ahead) {
+			begin := priority
+			if !q.Ahead.IsZero() {
+				begin += laterThan(q.Now, 0) // a snooze of any length may have been given by a clock that was ahead
+			}
+			w.jobs.scan(priority, begin, func(key string, j *withdrawal.Job) bool {
+				if n >= limit || q.Ahead.IsZero() && timeBefore(key).After(q.Now) {
 					return false
 				}
 				if a := w.aggregate(j.Request); isDue(&a, &q) {

@@ -26,6 +26,10 @@ type due struct {
 	// first is asked instead of where and at for what is due: for the first of
 	// each free key, it says which rows are that.
 	first, firstFrom string
+	// putOff is asked instead of where and first for what a clock that was ahead has put off,
+	// with {now}, and {ahead} for the latest time that a rule may have given; empty: it is
+	// what is due later than that.
+	putOff, putOffFrom string
 	// filters are columns that a caller may give values of: the first ones.
 	filters []string
 	// off is a condition under which nothing is due, by what the switch says: see
@@ -76,7 +80,8 @@ func (w *dueWork) nextDue(t *tx, now time.Time, grace time.Duration, filters ...
 // find is the statement for the ids of aggregates that are due: $1 is the limit,
 // then come the time, the time less the delay if there is a later, and the values of
 // the filters. With ahead it is that for what is due later than a time: the time less
-// the delay comes first. The rows are locked; what others hold is skipped.
+// the delay comes first, and now before it where a condition of its own says what was put
+// off. The rows are locked; what others hold is skipped.
 func (d due) find(dialect Dialect, ahead bool, filters ...string) *statement {
 	n := 2
 	param := func() string { n++; return fmt.Sprintf("$%d", n) }
@@ -85,7 +90,10 @@ func (d due) find(dialect Dialect, ahead bool, filters ...string) *statement {
 		from, where = d.firstFrom, strings.ReplaceAll(d.first, "{now}", "$2")
 	}
 	later := "NOT (" + d.later + ") OR "
-	if ahead {
+	switch {
+	case ahead && d.putOff != "":
+		from, where = d.putOffFrom, strings.NewReplacer("{now}", "$2", "{ahead}", param()).Replace(d.putOff)
+	case ahead:
 		where, later = strings.ReplaceAll(where, "<= $2", "> $2"), "("+d.later+") OR "
 	}
 	if d.later != "" {

@@ -46,6 +46,8 @@ func dueOf[K comparable, A any](t *tx, machine string, w *dueWork, now, ahead ti
 	}
 	statements, args := w.found, []any{int64(limit), now}
 	switch {
+	case !ahead.IsZero() && w.putOff != "":
+		statements, args = w.ahead, append(args, ahead)
 	case !ahead.IsZero() && w.later != "":
 		statements, args = w.ahead, []any{int64(limit), ahead.Add(-grace), ahead}
 	case !ahead.IsZero():

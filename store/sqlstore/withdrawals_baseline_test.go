@@ -61,9 +61,9 @@ func (h *byHand) pay(ids []string, wallet string) {
 			h.log(aRequest, request, 2, "pending", "approve", "approved", at)
 			h.exec("UPDATE withdrawal_requests SET status = 'queued', queued_at = ?2, updated_at = ?2, version = 3 WHERE id = ?1 AND version = 2", request, at)
 			h.exec("INSERT INTO withdrawal_queue (id, withdrawal_request_id, number, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, "+
-				"amount_raw, amount_human, status, priority, retry_count, max_retries, scheduled_at, lease_fence, txs_on_file, txs_dead, review, "+
+				"amount_raw, amount_human, status, priority, retry_count, max_retries, scheduled_at, scheduled_from, lease_fence, txs_on_file, txs_dead, review, "+
 				"resolved_version, rebroadcast, evidence_height, version, created_at) VALUES (?1, ?2, 1, ?3, ?3, ?3, '0xABC', '100000000000000000000', '100', "+
-				"'pending', 'normal', 0, 5, ?4, 0, 0, 0, 0, 0, 0, 0, 1, ?4)", job, request, wallet, at)
+				"'pending', 'normal', 0, 5, ?4, ?4, 0, 0, 0, 0, 0, 0, 0, 1, ?4)", job, request, wallet, at)
 			h.log(aJob, job, 1, "", "enqueue", "pending", at)
 			h.log(aRequest, request, 3, "approved", "enqueue", "queued", at)
 		},

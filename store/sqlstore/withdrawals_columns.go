@@ -45,6 +45,7 @@ var jobTable = newTable(table[withdrawal.Job]{
 	},
 	state: func(j *withdrawal.Job) list {
 		return list{{"status text", always(&j.Status)}, {"retry_count int", always(&j.RetryCount)}, {"scheduled_at time", always(&j.ScheduledAt)},
+			{"scheduled_from time", always(&j.ScheduledFrom)},
 			{"slot uuid", always(&j.Slot)}, {"claimed_at time", maybe(&j.ClaimedAt)}, {"dispatched_at time", maybe(&j.DispatchedAt)},
 			{"dispatch_ref text", maybe(&j.DispatchRef)}, {"txs_on_file int", always(&j.TxsOnFile)}, {"txs_dead int", always(&j.TxsDead)},
 			{"nonce int", nonceField{&j.Nonce, &j.HasNonce}}, {"tx_hash text", maybe(&j.TxHash)}, {"review bool", always(&j.Review)},

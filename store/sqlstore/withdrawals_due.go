@@ -45,6 +45,14 @@ func claimAt(table string) string {
 	return "(CASE WHEN " + table + ".offer_at > " + table + ".scheduled_at THEN " + table + ".offer_at ELSE " + table + ".scheduled_at END)"
 }
 
+// putOffAhead says of pending jobs what [withdrawal.IsAhead] says. Its first condition
+// follows from the others, and is what an index answers.
+func putOffAhead(table string) string {
+	return strings.ReplaceAll("(CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > {now} AND "+claimAt("x")+" > {now} "+
+		"AND (x.scheduled_at <= {now} OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > {ahead}) "+
+		"AND (x.offer_at IS NULL OR x.offer_at <= {now} OR x.offer_at > {ahead})", "x.", table+".")
+}
+
 // claimable are pending jobs of requests that go on. The request is asked by a
 // scalar query: a planner that makes a join of EXISTS reads all requests for
 // each job, as long as it believes that the table is small.
@@ -64,6 +72,12 @@ var firstOfWallet = "upper(x.status) = 'PENDING' AND " + pays("w") + " AND x.id 
 	"AND f.operation_wallet_address_id = w.id AND " + claimAt("f") + " <= {now} ORDER BY " + rankOf("f") + ", " + claimAt("f") + ", f.id LIMIT 1) " +
 	"AND NOT EXISTS (SELECT 1 FROM @withdrawal_queue h WHERE h.slot = w.id)"
 
+// Of what a clock that was ahead has put off it is the first job of a wallet, too.
+var firstAheadOfWallet = claimable("x") + " AND w.id = x.operation_wallet_address_id AND " + pays("w") + " AND " + putOffAhead("x") + " " +
+	"AND x.id = (SELECT f.id FROM @withdrawal_queue f WHERE " + claimable("f") + " AND f.operation_wallet_address_id = x.operation_wallet_address_id " +
+	"AND " + putOffAhead("f") + " ORDER BY " + rankOf("f") + ", " + claimAt("f") + ", f.id LIMIT 1) " +
+	"AND NOT EXISTS (SELECT 1 FROM @withdrawal_queue h WHERE h.slot = x.operation_wallet_address_id)"
+
 // sendAgainAt is when a job may be sent again.
 func sendAgainAt(table string) string {
 	return "(CASE WHEN " + table + ".lease_until > " + table + ".next_check_at THEN " + table + ".lease_until ELSE " + table + ".next_check_at END)"
@@ -77,14 +91,18 @@ var lowestOfWallet = "x.status = 'confirming' AND " + owedBroadcast + " AND " + 
 // scopeOfChain is the scope of a chain, see [due].off.
 const scopeOfChain = "'chain/' || {of}"
 
+var claimableOfPayer = claimable("x") + " AND (SELECT " + pays("w") + " FROM @operation_wallet_addresses w WHERE w.id = x.operation_wallet_address_id)"
+
 // claims are of any number of a hot wallet, sequentialClaims of one at a time.
 var (
 	claims = due{from: jobRows, owner: requestOfJob,
-		where: claimable("x") + " AND (SELECT " + pays("w") + " FROM @operation_wallet_addresses w WHERE w.id = x.operation_wallet_address_id)", at: claimAt("x"),
-		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: claimAt("x") + ", x.id", filters: []string{"x.chain_id", "x.operation_wallet_address_id"}, off: stoppedAt(scopeOfChain, switches.Begin)}
+		where: claimableOfPayer, at: claimAt("x"),
+		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: claimAt("x") + ", x.id", filters: []string{"x.chain_id", "x.operation_wallet_address_id"}, off: stoppedAt(scopeOfChain, switches.Begin),
+		putOff: claimableOfPayer + " AND " + putOffAhead("x"), putOffFrom: jobRows}
 	sequentialClaims = func() *dueWork {
 		d := claims
 		d.first, d.firstFrom, d.filters = firstOfWallet, "@operation_wallet_addresses w CROSS JOIN @withdrawal_queue x", []string{"w.chain_id"}
+		d.putOff, d.putOffFrom = firstAheadOfWallet, "@withdrawal_queue x CROSS JOIN @operation_wallet_addresses w"
 		return newDue(d)
 	}()
 )

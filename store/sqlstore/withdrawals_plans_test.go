@@ -106,9 +106,9 @@ func fillWithdrawals(t *testing.T, conn *sql.Conn, syn syntax, n int) {
 			"approvals_needed, close_reason, approved_at, queued_at, final_tx_hash, version, created_at, updated_at) SELECT " + id("1") + ", " + id("2") + ", " +
 			wallet + ", 'b0000000-0000-0000-0000-000000000000', 'to', '', '1', '1', 0, 'completed', 'system', 0, '', " + at + ", " + at + ", 'tx', 4, " + at + ", " + at + " FROM " + series,
 		"INSERT INTO @withdrawal_queue (id, withdrawal_request_id, number, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, " +
-			"amount_raw, amount_human, status, priority, retry_count, max_retries, scheduled_at, lease_fence, txs_on_file, txs_dead, tx_hash, review, " +
+			"amount_raw, amount_human, status, priority, retry_count, max_retries, scheduled_at, scheduled_from, lease_fence, txs_on_file, txs_dead, tx_hash, review, " +
 			"resolved_version, broadcast_at, rebroadcast, evidence_height, evidence_hash, processed_at, version, created_at) SELECT " +
-			id("3") + ", " + id("1") + ", 1, 'b0000000-0000-0000-0000-000000000000', " + wallet + ", " + wallet + ", 'to', '1', '1', 'confirmed', 'normal', 1, 5, " + at + ", 1, 1, 0, 'tx', " +
+			id("3") + ", " + id("1") + ", 1, 'b0000000-0000-0000-0000-000000000000', " + wallet + ", " + wallet + ", 'to', '1', '1', 'confirmed', 'normal', 1, 5, " + at + ", " + at + ", 1, 1, 0, 'tx', " +
 			no + ", 0, " + at + ", " + no + ", 1, 'b', " + at + ", 5, " + at + " FROM " + series,
 		"INSERT INTO @withdrawal_txs (withdrawal_request_id, seq, job_id, tx_hash, raw_tx, operation_wallet_address_id, nonce, is_cancel, created_at) SELECT " +
 			id("1") + ", 1, " + id("3") + ", 'tx', " + empty + ", " + wallet + ", key, " + no + ", " + at + " FROM " + series,

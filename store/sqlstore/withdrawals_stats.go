@@ -86,22 +86,23 @@ var chainMark = regexp.MustCompile(`\{chain [\w.]+\}`)
 // withdrawal_counts; what ended in [$1, $2) from its index.
 var (
 	countEnded    = statement{text: "SELECT record, status, CAST(sum(n) AS {int}) FROM @withdrawal_counts WHERE record IN ($1, $2) GROUP BY record, status"}
-	countRequests = perChain("SELECT status, count(*), min(created_at), min(updated_at) FROM @withdrawal_requests " +
+	countRequests = perChain("SELECT status, count(*), min(created_at), min(updated_at), max(created_at), max(updated_at) FROM @withdrawal_requests " +
 		"WHERE status IN ('pending', 'approved', 'queued'){chain chain_id} GROUP BY status")
 	// Those that are due, at $1 or, of look-ups, before.
-	countJobs = perChain("SELECT 'pending', count(*), min(CASE WHEN " + dueWithdrawals[withdrawal.DueClaim].is("$1") + " THEN x.scheduled_at END), 0, NULL, 0 " +
+	countJobs = perChain("SELECT 'pending', count(*), min(CASE WHEN " + dueWithdrawals[withdrawal.DueClaim].is("$1") + " THEN x.scheduled_at END), 0, NULL, 0, max(x.scheduled_from) " +
 		"FROM @withdrawal_queue x WHERE x.status = 'pending'{chain x.chain_id} UNION ALL " +
 		"SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueRescue].is("$1") + " THEN 1 END), 0), " +
-		inReview + " FROM @withdrawal_queue x WHERE x.status = 'processing'{chain x.chain_id} UNION ALL " +
+		inReview + ", max(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END) FROM @withdrawal_queue x WHERE x.status = 'processing'{chain x.chain_id} UNION ALL " +
 		"SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueCheck].is("$1") + " AND x.next_check_at < $1 THEN 1 END), 0), " +
-		inReview + " FROM @withdrawal_queue x WHERE x.status = 'confirming'{chain x.chain_id}")
-	countBatches = perChain("SELECT coalesce(sum(CASE WHEN x.next_check_at < $1 THEN 1 END), 0), min(x.created_at) " +
+		inReview + ", max(CASE WHEN x.review AND x.claimed_at > x.broadcast_at THEN x.claimed_at ELSE x.broadcast_at END) FROM @withdrawal_queue x WHERE x.status = 'confirming'{chain x.chain_id}")
+	countBatches = perChain("SELECT coalesce(sum(CASE WHEN x.next_check_at < $1 THEN 1 END), 0), min(x.created_at), max(x.created_at) " +
 		"FROM @withdrawal_batches x WHERE " +
 		dueBatches[withdrawal.DueBatchCheck].where + "{chain x.chain_id}")
-	oldestToRefund       = perChain("SELECT min(x.updated_at) FROM @withdrawal_requests x WHERE " + toRefund + "{chain x.chain_id}")
+	oldestToRefund       = perChain("SELECT (SELECT min(x.updated_at) FROM @withdrawal_requests x WHERE " + toRefund + "{chain x.chain_id}), " +
+		"(SELECT max(x.updated_at) FROM @withdrawal_requests x WHERE " + toRefund + "{chain x.chain_id})")
 	countPaidAndRefunded = perChain("SELECT count(*) FROM @withdrawal_requests x WHERE " + paidAndRefunded + "{chain x.chain_id}")
 	countIncidents       = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")
-	oldestQueued         = perChain("SELECT min(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
+	oldestQueued         = perChain("SELECT min(q.queued_at), max(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
 		"WHERE x.status IN ('pending', 'processing'){chain x.chain_id}")
 
 	sumMoney = func() map[Dialect]map[bool]*statement {
@@ -156,12 +157,12 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 		{map[bool]*statement{false: &countEnded, true: &countEnded}, []any{"request" + of, "job" + of}, func(rows *sql.Rows) error { return scanEnded(rows, &s) }},
 		{countRequests, nil, func(rows *sql.Rows) error { return scanRequests(rows, &s) }},
 		{countJobs, []any{now}, func(rows *sql.Rows) error { return scanJobs(rows, &s) }},
-		{countBatches, []any{now}, func(rows *sql.Rows) error { return rows.Scan(&s.BatchesOverdue, maybe(&s.OldestBatch)) }},
-		{oldestToRefund, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestToRefund)) }},
+		{countBatches, []any{now}, func(rows *sql.Rows) error { return scanWait(rows, &s, &s.OldestBatch, &s.BatchesOverdue) }},
+		{oldestToRefund, nil, func(rows *sql.Rows) error { return scanWait(rows, &s, &s.OldestToRefund) }},
 		{countIncidents, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Incidents) }},
 		{countOpenIncidents, nil, func(rows *sql.Rows) error { return rows.Scan(&s.OpenIncidents) }},
 		{countPaidAndRefunded, nil, func(rows *sql.Rows) error { return rows.Scan(&s.PaidAndRefunded) }},
-		{oldestQueued, nil, func(rows *sql.Rows) error { return rows.Scan(maybe(&s.OldestQueued)) }},
+		{oldestQueued, nil, func(rows *sql.Rows) error { return scanWait(rows, &s, &s.OldestQueued) }},
 		{sumMoney[w.store.Dialect], []any{now}, func(rows *sql.Rows) error { return scanMoney(rows, &s) }},
 		{requestsEnded, []any{from, now}, func(rows *sql.Rows) error {
 			var status withdrawal.RequestStatus
@@ -204,6 +205,20 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 	return s, nil
 }
 
+// scanWait scans columns, and behind them the oldest and the latest time of what waits.
+func scanWait(rows *sql.Rows, s *withdrawal.Stats, oldest *time.Time, columns ...any) error {
+	var latest time.Time
+	err := rows.Scan(append(columns, maybe(oldest), maybe(&latest))...)
+	waitsSince(s, latest)
+	return err
+}
+
+func waitsSince(s *withdrawal.Stats, latest time.Time) {
+	if latest.After(s.Latest) {
+		s.Latest = latest
+	}
+}
+
 func scanMoney(rows *sql.Rows, s *withdrawal.Stats) error {
 	var of withdrawal.Money
 	var review, unknown, stuck bool
@@ -239,14 +254,16 @@ func scanEnded(rows *sql.Rows, s *withdrawal.Stats) error {
 func scanRequests(rows *sql.Rows, s *withdrawal.Stats) error {
 	var status withdrawal.RequestStatus
 	var n int64
-	var created, updated time.Time
-	err := rows.Scan(&status, &n, maybe(&created), maybe(&updated))
+	var created, updated, lastCreated, lastUpdated time.Time
+	err := rows.Scan(&status, &n, maybe(&created), maybe(&updated), maybe(&lastCreated), maybe(&lastUpdated))
 	s.Requests[status] = n
 	switch status {
 	case withdrawal.RequestPending:
 		s.OldestPending = created
+		waitsSince(s, lastCreated)
 	case withdrawal.RequestApproved:
 		s.OldestApproved = updated
+		waitsSince(s, lastUpdated)
 	}
 	return err
 }
@@ -254,8 +271,9 @@ func scanRequests(rows *sql.Rows, s *withdrawal.Stats) error {
 func scanJobs(rows *sql.Rows, s *withdrawal.Stats) error {
 	var status withdrawal.JobStatus
 	var n, late, inReview int64
-	var oldest, review time.Time
-	err := rows.Scan(&status, &n, maybe(&oldest), &late, maybe(&review), &inReview)
+	var oldest, review, latest time.Time
+	err := rows.Scan(&status, &n, maybe(&oldest), &late, maybe(&review), &inReview, maybe(&latest))
+	waitsSince(s, latest)
 	if n > 0 {
 		s.Jobs[status] = n
 	}

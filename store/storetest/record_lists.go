@@ -195,6 +195,8 @@ type dueKind[T, A any] struct {
 	// ahead is find for what is due later than a time, which a clock that was ahead has put
 	// off. Only the kinds of mendedElsewhere have none.
 	ahead func(tx T, later time.Time, limit int) ([]A, error)
+	// late says that an aggregate is put off so, for ahead; nil: it is due later than that time.
+	late func(a *A, later time.Time) bool
 }
 
 // mendedElsewhere are the aggregates whose due times of a clock that was ahead no worker looks
@@ -257,7 +259,7 @@ func (s *subject[T, K, L, A, E, C]) compareDue(t *testing.T, kind *dueKind[T, A]
 	for i := range all {
 		switch at, ok := kind.at(&all[i]); {
 		case !ok:
-		case at.After(now) == ahead:
+		case at.After(now) == ahead && (!ahead || kind.late == nil), ahead && kind.late != nil && kind.late(&all[i], now):
 			want = append(want, &all[i])
 		case next.IsZero() || at.Before(next):
 			next = at

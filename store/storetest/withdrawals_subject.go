@@ -364,6 +364,10 @@ var elsewhere = time.FixedZone("elsewhere", 13*60*60)
 // grace is what the due look-ups of the suite leave to re-broadcasts.
 const grace = time.Minute
 
+// aheadBy is how much later than now the time is that they compare with what a clock that was
+// ahead has put off.
+const aheadBy = 20 * time.Second
+
 // dueKind is a kind of due work of one chain, or of every one.
 func (w *withdrawals) dueKind(kind withdrawal.DueKind, sequential bool, chain uuid.UUID) dueKind[store.WithdrawalUnit, withdrawal.Withdrawal] {
 	q := store.DueWithdrawals{Kind: kind, Grace: grace, Sequential: sequential, Chain: chain}
@@ -383,12 +387,15 @@ func (w *withdrawals) dueKind(kind withdrawal.DueKind, sequential bool, chain uu
 		},
 		ahead: func(tx store.WithdrawalUnit, later time.Time, limit int) ([]withdrawal.Withdrawal, error) {
 			q := q
-			q.Now, q.Ahead, q.Limit = start, later, limit
+			q.Now, q.Ahead, q.Limit = later.Add(-aheadBy), later, limit
 			return tx.Withdrawals().Due(q)
 		},
 		at: func(a *withdrawal.Withdrawal) (time.Time, bool) {
 			at, ok := withdrawal.DueAt(kind, a, grace)
 			return at, ok && (chain == uuid.Nil || chain == a.Request.Chain)
+		},
+		late: func(a *withdrawal.Withdrawal, later time.Time) bool {
+			return (chain == uuid.Nil || chain == a.Request.Chain) && withdrawal.IsAhead(kind, a, grace, later.Add(-aheadBy), later)
 		},
 		compare: func(a, b *withdrawal.Withdrawal) int { return withdrawal.CompareDue(kind, a, b) },
 	}

@@ -108,6 +108,7 @@ CREATE TABLE @withdrawal_queue (
 	retry_count {int} NOT NULL CHECK (retry_count >= 0),
 	max_retries {int} NOT NULL CHECK (max_retries >= 1),
 	scheduled_at {time} NOT NULL,
+	scheduled_from {time} NOT NULL, -- when scheduled_at was set: the same time where nothing delays the job
 	offer_at {time}, -- not offered for a claim before
 	deferrals {int} NOT NULL DEFAULT 0, -- in a row, because the hot wallet could not pay
 	lease_holder {text},
@@ -171,6 +172,9 @@ CREATE INDEX withdrawal_queue_claim ON @withdrawal_queue
 CREATE INDEX withdrawal_queue_claim_of_wallet ON @withdrawal_queue
 	(operation_wallet_address_id, (CASE priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END),
 	(CASE WHEN offer_at > scheduled_at THEN offer_at ELSE scheduled_at END), id) WHERE status = 'pending';
+-- What may be put off by a clock that was ahead has a time here that is later than now.
+CREATE INDEX withdrawal_queue_ahead ON @withdrawal_queue
+	((CASE WHEN offer_at > scheduled_from THEN offer_at ELSE scheduled_from END)) WHERE status = 'pending';
 CREATE INDEX withdrawal_queue_rebroadcast ON @withdrawal_queue
 	(operation_wallet_address_id, (coalesce(nonce, 0)), id, chain_id) WHERE status = 'confirming' AND rebroadcast AND NOT review;
 CREATE INDEX withdrawal_queue_rebroadcast_check ON @withdrawal_queue

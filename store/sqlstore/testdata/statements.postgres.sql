@@ -293,11 +293,11 @@ SELECT count(CASE WHEN activity_type = 'fail_relay_sync' THEN 1 END), count(CASE
 	FROM @activities
 	WHERE activity_type IN ('fail_relay_sync', 'complete_relay_sync') AND resource_type = 'relay' AND created_at >= $1 AND created_at < $2;
 -- countBatches[false]
-SELECT coalesce(sum(CASE WHEN x.next_check_at < $1 THEN 1 END), 0), min(x.created_at)
+SELECT coalesce(sum(CASE WHEN x.next_check_at < $1 THEN 1 END), 0), min(x.created_at), max(x.created_at)
 	FROM @withdrawal_batches x
 	WHERE x.status = 'confirming';
 -- countBatches[true]
-SELECT coalesce(sum(CASE WHEN x.next_check_at < $1 THEN 1 END), 0), min(x.created_at)
+SELECT coalesce(sum(CASE WHEN x.next_check_at < $1 THEN 1 END), 0), min(x.created_at), max(x.created_at)
 	FROM @withdrawal_batches x
 	WHERE x.status = 'confirming' AND x.chain_id = $2;
 -- countEnded
@@ -324,13 +324,13 @@ SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= $1 THEN x.scheduled_at END), 0, NULL, 0
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= $1 THEN x.scheduled_at END), 0, NULL, 0, max(x.scheduled_from)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'pending'
-	UNION ALL SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN x.status = 'processing' AND NOT x.review AND x.lease_until <= $1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0)
+	UNION ALL SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN x.status = 'processing' AND NOT x.review AND x.lease_until <= $1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0), max(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'processing'
-	UNION ALL SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN x.status = 'confirming' AND x.batch_id IS NULL AND x.next_check_at <= $1 AND x.next_check_at < $1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0)
+	UNION ALL SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN x.status = 'confirming' AND x.batch_id IS NULL AND x.next_check_at <= $1 AND x.next_check_at < $1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0), max(CASE WHEN x.review AND x.claimed_at > x.broadcast_at THEN x.claimed_at ELSE x.broadcast_at END)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'confirming';
 -- countJobs[true]
@@ -338,13 +338,13 @@ SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= $1 THEN x.scheduled_at END), 0, NULL, 0
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= $1 THEN x.scheduled_at END), 0, NULL, 0, max(x.scheduled_from)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'pending' AND x.chain_id = $2
-	UNION ALL SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN x.status = 'processing' AND NOT x.review AND x.lease_until <= $1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0)
+	UNION ALL SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN x.status = 'processing' AND NOT x.review AND x.lease_until <= $1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0), max(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'processing' AND x.chain_id = $2
-	UNION ALL SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN x.status = 'confirming' AND x.batch_id IS NULL AND x.next_check_at <= $1 AND x.next_check_at < $1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0)
+	UNION ALL SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN x.status = 'confirming' AND x.batch_id IS NULL AND x.next_check_at <= $1 AND x.next_check_at < $1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0), max(CASE WHEN x.review AND x.claimed_at > x.broadcast_at THEN x.claimed_at ELSE x.broadcast_at END)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'confirming' AND x.chain_id = $2;
 -- countMissed
@@ -383,12 +383,12 @@ SELECT (CASE WHEN x.deleted_at IS NOT NULL THEN 'deleted' WHEN x.claimed_at IS N
 	FROM @relays x
 	GROUP BY 1;
 -- countRequests[false]
-SELECT status, count(*), min(created_at), min(updated_at)
+SELECT status, count(*), min(created_at), min(updated_at), max(created_at), max(updated_at)
 	FROM @withdrawal_requests
 	WHERE status IN ('pending', 'approved', 'queued')
 	GROUP BY status;
 -- countRequests[true]
-SELECT status, count(*), min(created_at), min(updated_at)
+SELECT status, count(*), min(created_at), min(updated_at), max(created_at), max(updated_at)
 	FROM @withdrawal_requests
 	WHERE status IN ('pending', 'approved', 'queued') AND chain_id = $1
 	GROUP BY status;
@@ -1729,7 +1729,7 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $2 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > $2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $2 AND (x.scheduled_at <= $2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > $3) AND (x.offer_at IS NULL OR x.offer_at <= $2 OR x.offer_at > $3) AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
@@ -1743,11 +1743,11 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $2 AND x.chain_id = $3 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > $2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $2 AND (x.scheduled_at <= $2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > $3) AND (x.offer_at IS NULL OR x.offer_at <= $2 OR x.offer_at > $3) AND x.chain_id = $4 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $4) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $3)
+	WHERE s.scope IN ('everything', 'chain/' || $4)
 	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueWithdrawals[claim].ahead[2]
@@ -1757,11 +1757,11 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $2 AND x.chain_id = $3 AND x.operation_wallet_address_id = $4 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > $2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $2 AND (x.scheduled_at <= $2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > $3) AND (x.offer_at IS NULL OR x.offer_at <= $2 OR x.offer_at > $3) AND x.chain_id = $4 AND x.operation_wallet_address_id = $5 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $4) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $3)
+	WHERE s.scope IN ('everything', 'chain/' || $4)
 	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- dueWithdrawals[claim].found[0]
@@ -2399,11 +2399,11 @@ SELECT x.id
 	FROM unnest($1::text::uuid[]) AS u(id) LIMIT (SELECT NULL::bigint)) AS r)
 	ORDER BY x.id FOR NO KEY UPDATE OF x;
 -- jobTable.made.insertOne
-INSERT INTO @withdrawal_queue (id, withdrawal_request_id, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, amount_raw, amount_human, priority, max_retries, created_at, status, retry_count, scheduled_at, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast, number) SELECT r.id, r.withdrawal_request_id, r.chain_id, r.asset_on_chain_id, r.operation_wallet_address_id, r.to_address, r.amount_raw, r.amount_human, r.priority, r.max_retries, r.created_at, r.status, r.retry_count, r.scheduled_at, r.slot, r.claimed_at, r.dispatched_at, r.dispatch_ref, r.txs_on_file, r.txs_dead, r.nonce, r.tx_hash, r.review, r.resolved_version, r.broadcast_at, r.evidence_height, r.evidence_hash, r.gas_used, r.gas_price, r.error_message, r.processed_at, r.deferrals, r.stopped_fence, r.dispatches, r.batch_id, r.version, r.lease_holder, r.lease_fence, r.lease_until, r.offer_at, r.next_check_at, r.rebroadcast, (SELECT coalesce(max(l.number), 0) + 1
+INSERT INTO @withdrawal_queue (id, withdrawal_request_id, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, amount_raw, amount_human, priority, max_retries, created_at, status, retry_count, scheduled_at, scheduled_from, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast, number) SELECT r.id, r.withdrawal_request_id, r.chain_id, r.asset_on_chain_id, r.operation_wallet_address_id, r.to_address, r.amount_raw, r.amount_human, r.priority, r.max_retries, r.created_at, r.status, r.retry_count, r.scheduled_at, r.scheduled_from, r.slot, r.claimed_at, r.dispatched_at, r.dispatch_ref, r.txs_on_file, r.txs_dead, r.nonce, r.tx_hash, r.review, r.resolved_version, r.broadcast_at, r.evidence_height, r.evidence_hash, r.gas_used, r.gas_price, r.error_message, r.processed_at, r.deferrals, r.stopped_fence, r.dispatches, r.batch_id, r.version, r.lease_holder, r.lease_fence, r.lease_until, r.offer_at, r.next_check_at, r.rebroadcast, (SELECT coalesce(max(l.number), 0) + 1
 	FROM @withdrawal_queue l
 	WHERE l.withdrawal_request_id = r.withdrawal_request_id)
-	FROM (SELECT u.id, u.withdrawal_request_id, u.chain_id, u.asset_on_chain_id, u.operation_wallet_address_id, u.to_address, u.amount_raw, u.amount_human, u.priority, u.max_retries, u.created_at, u.status, u.retry_count, u.scheduled_at, u.slot, u.claimed_at, u.dispatched_at, u.dispatch_ref, u.txs_on_file, u.txs_dead, u.nonce, u.tx_hash, u.review, u.resolved_version, u.broadcast_at, u.evidence_height, u.evidence_hash, u.gas_used, u.gas_price, u.error_message, u.processed_at, u.deferrals, u.stopped_fence, u.dispatches, u.batch_id, u.version, u.lease_holder, u.lease_fence, u.lease_until, u.offer_at, u.next_check_at, u.rebroadcast
-	FROM unnest($1::text::uuid[], $2::text::uuid[], $3::text::text[], $4::text::uuid[], $5::text::uuid[], $6::text::text[], $7::text::text[], $8::text::numeric[], $9::text::text[], $10::text::bigint[], $11::text::timestamptz[], $12::text::text[], $13::text::bigint[], $14::text::timestamptz[], $15::text::uuid[], $16::text::timestamptz[], $17::text::timestamptz[], $18::text::text[], $19::text::bigint[], $20::text::bigint[], $21::text::bigint[], $22::text::text[], $23::text::boolean[], $24::text::bigint[], $25::text::timestamptz[], $26::text::bigint[], $27::text::text[], $28::text::text[], $29::text::text[], $30::text::text[], $31::text::timestamptz[], $32::text::bigint[], $33::text::bigint[], $34::text::bigint[], $35::text::uuid[], $36::text::bigint[], $37::text::text[], $38::text::bigint[], $39::text::timestamptz[], $40::text::timestamptz[], $41::text::timestamptz[], $42::text::boolean[]) AS u(id, withdrawal_request_id, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, amount_raw, amount_human, priority, max_retries, created_at, status, retry_count, scheduled_at, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast) LIMIT (SELECT NULL::bigint)) AS r
+	FROM (SELECT u.id, u.withdrawal_request_id, u.chain_id, u.asset_on_chain_id, u.operation_wallet_address_id, u.to_address, u.amount_raw, u.amount_human, u.priority, u.max_retries, u.created_at, u.status, u.retry_count, u.scheduled_at, u.scheduled_from, u.slot, u.claimed_at, u.dispatched_at, u.dispatch_ref, u.txs_on_file, u.txs_dead, u.nonce, u.tx_hash, u.review, u.resolved_version, u.broadcast_at, u.evidence_height, u.evidence_hash, u.gas_used, u.gas_price, u.error_message, u.processed_at, u.deferrals, u.stopped_fence, u.dispatches, u.batch_id, u.version, u.lease_holder, u.lease_fence, u.lease_until, u.offer_at, u.next_check_at, u.rebroadcast
+	FROM unnest($1::text::uuid[], $2::text::uuid[], $3::text::text[], $4::text::uuid[], $5::text::uuid[], $6::text::text[], $7::text::text[], $8::text::numeric[], $9::text::text[], $10::text::bigint[], $11::text::timestamptz[], $12::text::text[], $13::text::bigint[], $14::text::timestamptz[], $15::text::timestamptz[], $16::text::uuid[], $17::text::timestamptz[], $18::text::timestamptz[], $19::text::text[], $20::text::bigint[], $21::text::bigint[], $22::text::bigint[], $23::text::text[], $24::text::boolean[], $25::text::bigint[], $26::text::timestamptz[], $27::text::bigint[], $28::text::text[], $29::text::text[], $30::text::text[], $31::text::text[], $32::text::timestamptz[], $33::text::bigint[], $34::text::bigint[], $35::text::bigint[], $36::text::uuid[], $37::text::bigint[], $38::text::text[], $39::text::bigint[], $40::text::timestamptz[], $41::text::timestamptz[], $42::text::timestamptz[], $43::text::boolean[]) AS u(id, withdrawal_request_id, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, amount_raw, amount_human, priority, max_retries, created_at, status, retry_count, scheduled_at, scheduled_from, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast) LIMIT (SELECT NULL::bigint)) AS r
 	WHERE true
 	ON CONFLICT DO NOTHING;
 -- jobTable.made.storedNow
@@ -2429,9 +2429,9 @@ UPDATE @withdrawal_queue AS x
 	WHERE g.id = r.head) = r.old_head;
 -- jobTable.made.updateOne
 UPDATE @withdrawal_queue AS x
-	SET status = r.status, retry_count = r.retry_count, scheduled_at = r.scheduled_at, slot = r.slot, claimed_at = r.claimed_at, dispatched_at = r.dispatched_at, dispatch_ref = r.dispatch_ref, txs_on_file = r.txs_on_file, txs_dead = r.txs_dead, nonce = r.nonce, tx_hash = r.tx_hash, review = r.review, resolved_version = r.resolved_version, broadcast_at = r.broadcast_at, evidence_height = r.evidence_height, evidence_hash = r.evidence_hash, gas_used = r.gas_used, gas_price = r.gas_price, error_message = r.error_message, processed_at = r.processed_at, deferrals = r.deferrals, stopped_fence = r.stopped_fence, dispatches = r.dispatches, batch_id = r.batch_id, version = r.version, lease_holder = r.lease_holder, lease_fence = r.lease_fence, lease_until = CASE WHEN x.lease_fence = r.lease_fence AND x.lease_holder = r.lease_holder THEN x.lease_until ELSE r.lease_until END, offer_at = r.offer_at, next_check_at = r.next_check_at, rebroadcast = r.rebroadcast
-	FROM (SELECT u.status, u.retry_count, u.scheduled_at, u.slot, u.claimed_at, u.dispatched_at, u.dispatch_ref, u.txs_on_file, u.txs_dead, u.nonce, u.tx_hash, u.review, u.resolved_version, u.broadcast_at, u.evidence_height, u.evidence_hash, u.gas_used, u.gas_price, u.error_message, u.processed_at, u.deferrals, u.stopped_fence, u.dispatches, u.batch_id, u.version, u.lease_holder, u.lease_fence, u.lease_until, u.offer_at, u.next_check_at, u.rebroadcast, u.id, u.old_version, u.old_lease_holder, u.old_lease_fence, u.old_offer_at, u.old_next_check_at, u.old_rebroadcast, u.head, u.old_head
-	FROM unnest($1::text::text[], $2::text::bigint[], $3::text::timestamptz[], $4::text::uuid[], $5::text::timestamptz[], $6::text::timestamptz[], $7::text::text[], $8::text::bigint[], $9::text::bigint[], $10::text::bigint[], $11::text::text[], $12::text::boolean[], $13::text::bigint[], $14::text::timestamptz[], $15::text::bigint[], $16::text::text[], $17::text::text[], $18::text::text[], $19::text::text[], $20::text::timestamptz[], $21::text::bigint[], $22::text::bigint[], $23::text::bigint[], $24::text::uuid[], $25::text::bigint[], $26::text::text[], $27::text::bigint[], $28::text::timestamptz[], $29::text::timestamptz[], $30::text::timestamptz[], $31::text::boolean[], $32::text::uuid[], $33::text::bigint[], $34::text::text[], $35::text::bigint[], $36::text::timestamptz[], $37::text::timestamptz[], $38::text::boolean[], $39::text::uuid[], $40::text::bigint[]) AS u(status, retry_count, scheduled_at, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast, id, old_version, old_lease_holder, old_lease_fence, old_offer_at, old_next_check_at, old_rebroadcast, head, old_head) LIMIT (SELECT NULL::bigint)) AS r
+	SET status = r.status, retry_count = r.retry_count, scheduled_at = r.scheduled_at, scheduled_from = r.scheduled_from, slot = r.slot, claimed_at = r.claimed_at, dispatched_at = r.dispatched_at, dispatch_ref = r.dispatch_ref, txs_on_file = r.txs_on_file, txs_dead = r.txs_dead, nonce = r.nonce, tx_hash = r.tx_hash, review = r.review, resolved_version = r.resolved_version, broadcast_at = r.broadcast_at, evidence_height = r.evidence_height, evidence_hash = r.evidence_hash, gas_used = r.gas_used, gas_price = r.gas_price, error_message = r.error_message, processed_at = r.processed_at, deferrals = r.deferrals, stopped_fence = r.stopped_fence, dispatches = r.dispatches, batch_id = r.batch_id, version = r.version, lease_holder = r.lease_holder, lease_fence = r.lease_fence, lease_until = CASE WHEN x.lease_fence = r.lease_fence AND x.lease_holder = r.lease_holder THEN x.lease_until ELSE r.lease_until END, offer_at = r.offer_at, next_check_at = r.next_check_at, rebroadcast = r.rebroadcast
+	FROM (SELECT u.status, u.retry_count, u.scheduled_at, u.scheduled_from, u.slot, u.claimed_at, u.dispatched_at, u.dispatch_ref, u.txs_on_file, u.txs_dead, u.nonce, u.tx_hash, u.review, u.resolved_version, u.broadcast_at, u.evidence_height, u.evidence_hash, u.gas_used, u.gas_price, u.error_message, u.processed_at, u.deferrals, u.stopped_fence, u.dispatches, u.batch_id, u.version, u.lease_holder, u.lease_fence, u.lease_until, u.offer_at, u.next_check_at, u.rebroadcast, u.id, u.old_version, u.old_lease_holder, u.old_lease_fence, u.old_offer_at, u.old_next_check_at, u.old_rebroadcast, u.head, u.old_head
+	FROM unnest($1::text::text[], $2::text::bigint[], $3::text::timestamptz[], $4::text::timestamptz[], $5::text::uuid[], $6::text::timestamptz[], $7::text::timestamptz[], $8::text::text[], $9::text::bigint[], $10::text::bigint[], $11::text::bigint[], $12::text::text[], $13::text::boolean[], $14::text::bigint[], $15::text::timestamptz[], $16::text::bigint[], $17::text::text[], $18::text::text[], $19::text::text[], $20::text::text[], $21::text::timestamptz[], $22::text::bigint[], $23::text::bigint[], $24::text::bigint[], $25::text::uuid[], $26::text::bigint[], $27::text::text[], $28::text::bigint[], $29::text::timestamptz[], $30::text::timestamptz[], $31::text::timestamptz[], $32::text::boolean[], $33::text::uuid[], $34::text::bigint[], $35::text::text[], $36::text::bigint[], $37::text::timestamptz[], $38::text::timestamptz[], $39::text::boolean[], $40::text::uuid[], $41::text::bigint[]) AS u(status, retry_count, scheduled_at, scheduled_from, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast, id, old_version, old_lease_holder, old_lease_fence, old_offer_at, old_next_check_at, old_rebroadcast, head, old_head) LIMIT (SELECT NULL::bigint)) AS r
 	WHERE x.id = r.id AND x.version = r.old_version AND x.lease_holder IS NOT DISTINCT
 	FROM r.old_lease_holder AND x.lease_fence IS NOT DISTINCT
 	FROM r.old_lease_fence AND x.offer_at IS NOT DISTINCT
@@ -2451,7 +2451,7 @@ SELECT broadcast_at, processed_at, gas_used
 	FROM @withdrawal_queue
 	WHERE processed_at >= $1 AND processed_at < $2 AND status = 'confirmed' AND chain_id = $3;
 -- jobsOfRequest
-SELECT id, withdrawal_request_id, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, amount_raw, amount_human, priority, max_retries, created_at, status, retry_count, scheduled_at, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast
+SELECT id, withdrawal_request_id, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, amount_raw, amount_human, priority, max_retries, created_at, status, retry_count, scheduled_at, scheduled_from, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast
 	FROM @withdrawal_queue
 	WHERE withdrawal_request_id = $1
 	ORDER BY number;
@@ -2963,23 +2963,27 @@ SELECT min(CASE WHEN CASE WHEN t.reinstated_at > i.created_at THEN t.reinstated_
 	JOIN @tenants t ON t.id = i.tenant
 	WHERE (paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL) AND paid_at IS NULL AND voided_at IS NULL AND amount > 0 AND t.churned_at IS NULL;
 -- oldestQueued[false]
-SELECT min(q.queued_at)
+SELECT min(q.queued_at), max(q.queued_at)
 	FROM @withdrawal_queue x
 	JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id
 	WHERE x.status IN ('pending', 'processing');
 -- oldestQueued[true]
-SELECT min(q.queued_at)
+SELECT min(q.queued_at), max(q.queued_at)
 	FROM @withdrawal_queue x
 	JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id
 	WHERE x.status IN ('pending', 'processing') AND x.chain_id = $1;
 -- oldestToRefund[false]
-SELECT min(x.updated_at)
+SELECT (SELECT min(x.updated_at)
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL);
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL)), (SELECT max(x.updated_at)
+	FROM @withdrawal_requests x
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL));
 -- oldestToRefund[true]
-SELECT min(x.updated_at)
+SELECT (SELECT min(x.updated_at)
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL) AND x.chain_id = $1;
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL) AND x.chain_id = $1), (SELECT max(x.updated_at)
+	FROM @withdrawal_requests x
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL) AND x.chain_id = $1);
 -- openIncidents
 SELECT i.id, i.withdrawal_request_id, i.job_id, i.tx_hash, i.claim, i.block_hash, i.height, i.status, i.actor, i.at
 	FROM @withdrawal_incidents i
@@ -3513,7 +3517,7 @@ UPDATE @wallet_owners AS o
 SELECT n.*
 	FROM (SELECT u.id
 	FROM unnest($1::text::uuid[]) AS u(id) LIMIT (SELECT NULL::bigint)) AS r
-	CROSS JOIN LATERAL (SELECT q.id, q.user_id, q.asset_id, q.chain_id, q.to_address, q.memo, q.amount, q.amount_raw, q.decimals, q.requested_by, q.approvals_needed, q.created_at, q.status, q.first_approver, q.second_approver, q.closed_by, q.close_reason, q.queued_at, q.final_tx_hash, q.held, q.mined, q.acknowledged, q.disproved, q.strays_on_file, q.strays_sent, q.taken, q.told, q.refunded_at, q.refunded_by, q.refund_reference, q.paid_after, q.version, q.updated_at, q.offer_at, j.id, j.withdrawal_request_id, j.chain_id, j.asset_on_chain_id, j.operation_wallet_address_id, j.to_address, j.amount_raw, j.amount_human, j.priority, j.max_retries, j.created_at, j.status, j.retry_count, j.scheduled_at, j.slot, j.claimed_at, j.dispatched_at, j.dispatch_ref, j.txs_on_file, j.txs_dead, j.nonce, j.tx_hash, j.review, j.resolved_version, j.broadcast_at, j.evidence_height, j.evidence_hash, j.gas_used, j.gas_price, j.error_message, j.processed_at, j.deferrals, j.stopped_fence, j.dispatches, j.batch_id, j.version, j.lease_holder, j.lease_fence, j.lease_until, j.offer_at, j.next_check_at, j.rebroadcast, a.job_id, a.fence, a.worker, a.started_at, a.ended_at, a.outcome, a.error_message, a.tx_hash, a.dispatched_at, a.dispatch_ref, w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce
+	CROSS JOIN LATERAL (SELECT q.id, q.user_id, q.asset_id, q.chain_id, q.to_address, q.memo, q.amount, q.amount_raw, q.decimals, q.requested_by, q.approvals_needed, q.created_at, q.status, q.first_approver, q.second_approver, q.closed_by, q.close_reason, q.queued_at, q.final_tx_hash, q.held, q.mined, q.acknowledged, q.disproved, q.strays_on_file, q.strays_sent, q.taken, q.told, q.refunded_at, q.refunded_by, q.refund_reference, q.paid_after, q.version, q.updated_at, q.offer_at, j.id, j.withdrawal_request_id, j.chain_id, j.asset_on_chain_id, j.operation_wallet_address_id, j.to_address, j.amount_raw, j.amount_human, j.priority, j.max_retries, j.created_at, j.status, j.retry_count, j.scheduled_at, j.scheduled_from, j.slot, j.claimed_at, j.dispatched_at, j.dispatch_ref, j.txs_on_file, j.txs_dead, j.nonce, j.tx_hash, j.review, j.resolved_version, j.broadcast_at, j.evidence_height, j.evidence_hash, j.gas_used, j.gas_price, j.error_message, j.processed_at, j.deferrals, j.stopped_fence, j.dispatches, j.batch_id, j.version, j.lease_holder, j.lease_fence, j.lease_until, j.offer_at, j.next_check_at, j.rebroadcast, a.job_id, a.fence, a.worker, a.started_at, a.ended_at, a.outcome, a.error_message, a.tx_hash, a.dispatched_at, a.dispatch_ref, w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce
 	FROM @withdrawal_requests q
 	LEFT JOIN @withdrawal_queue j ON j.withdrawal_request_id = q.id AND j.number = (SELECT max(l.number)
 	FROM @withdrawal_queue l
@@ -3695,16 +3699,18 @@ SELECT x.chain, x.own, x.at, x.seen, x.version
 	WHERE x.chain = $1 AND x.own = $2;
 -- sequentialClaims.ahead[0]
 SELECT x.withdrawal_request_id
-	FROM @operation_wallet_addresses w
-	CROSS JOIN @withdrawal_queue x
-	WHERE upper(x.status) = 'PENDING' AND w.role = 'hot_wallet' AND w.status = 'active' AND x.id = (SELECT f.id
+	FROM @withdrawal_queue x
+	CROSS JOIN @operation_wallet_addresses w
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	FROM @withdrawal_requests q
+	WHERE q.id = x.withdrawal_request_id) AND w.id = x.operation_wallet_address_id AND w.role = 'hot_wallet' AND w.status = 'active' AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > $2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $2 AND (x.scheduled_at <= $2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > $3) AND (x.offer_at IS NULL OR x.offer_at <= $2 OR x.offer_at > $3) AND x.id = (SELECT f.id
 	FROM @withdrawal_queue f
 	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
 	FROM @withdrawal_requests q
-	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = w.id AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > $2
+	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = x.operation_wallet_address_id AND (CASE WHEN f.offer_at > f.scheduled_from THEN f.offer_at ELSE f.scheduled_from END) > $2 AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > $2 AND (f.scheduled_at <= $2 OR f.scheduled_at = f.scheduled_from OR f.scheduled_from > $3) AND (f.offer_at IS NULL OR f.offer_at <= $2 OR f.offer_at > $3)
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
 	FROM @withdrawal_queue h
-	WHERE h.slot = w.id) AND NOT ((SELECT count(*)
+	WHERE h.slot = x.operation_wallet_address_id) AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
@@ -3713,20 +3719,22 @@ SELECT x.withdrawal_request_id
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- sequentialClaims.ahead[1]
 SELECT x.withdrawal_request_id
-	FROM @operation_wallet_addresses w
-	CROSS JOIN @withdrawal_queue x
-	WHERE upper(x.status) = 'PENDING' AND w.role = 'hot_wallet' AND w.status = 'active' AND x.id = (SELECT f.id
+	FROM @withdrawal_queue x
+	CROSS JOIN @operation_wallet_addresses w
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	FROM @withdrawal_requests q
+	WHERE q.id = x.withdrawal_request_id) AND w.id = x.operation_wallet_address_id AND w.role = 'hot_wallet' AND w.status = 'active' AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > $2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $2 AND (x.scheduled_at <= $2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > $3) AND (x.offer_at IS NULL OR x.offer_at <= $2 OR x.offer_at > $3) AND x.id = (SELECT f.id
 	FROM @withdrawal_queue f
 	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
 	FROM @withdrawal_requests q
-	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = w.id AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > $2
+	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = x.operation_wallet_address_id AND (CASE WHEN f.offer_at > f.scheduled_from THEN f.offer_at ELSE f.scheduled_from END) > $2 AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > $2 AND (f.scheduled_at <= $2 OR f.scheduled_at = f.scheduled_from OR f.scheduled_from > $3) AND (f.offer_at IS NULL OR f.offer_at <= $2 OR f.offer_at > $3)
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
 	FROM @withdrawal_queue h
-	WHERE h.slot = w.id) AND w.chain_id = $3 AND NOT ((SELECT count(*)
+	WHERE h.slot = x.operation_wallet_address_id) AND w.chain_id = $4 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || $4) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || $3)
+	WHERE s.scope IN ('everything', 'chain/' || $4)
 	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT $1 FOR NO KEY UPDATE OF x SKIP LOCKED;
 -- sequentialClaims.found[0]
@@ -4015,7 +4023,7 @@ SELECT n.*
 SELECT t.id, t.wallet_id, t.tx_hash, t.status, t.block_height, t.block_position, t.is_coinbase, t.first_seen, t.seq, t.label, t.is_context, t.is_public, t.version
 	FROM @transactions t
 	WHERE t.wallet_id <> $1 AND t.block_height IS NULL AND t.status IN ('pending', 'published') AND NOT t.is_context AND t.status = 'pending'
-	ORDER BY t.id;
+	ORDER BY +t.id;
 -- txsSpending
 SELECT n.*
 	FROM (SELECT u.prev_hash, u.prev_index

@@ -252,11 +252,11 @@ SELECT count(CASE WHEN activity_type = 'fail_relay_sync' THEN 1 END), count(CASE
 	FROM @activities
 	WHERE activity_type IN ('fail_relay_sync', 'complete_relay_sync') AND resource_type = 'relay' AND created_at >= ?1 AND created_at < ?2;
 -- countBatches[false]
-SELECT coalesce(sum(CASE WHEN x.next_check_at < ?1 THEN 1 END), 0), min(x.created_at)
+SELECT coalesce(sum(CASE WHEN x.next_check_at < ?1 THEN 1 END), 0), min(x.created_at), max(x.created_at)
 	FROM @withdrawal_batches x
 	WHERE x.status = 'confirming';
 -- countBatches[true]
-SELECT coalesce(sum(CASE WHEN x.next_check_at < ?1 THEN 1 END), 0), min(x.created_at)
+SELECT coalesce(sum(CASE WHEN x.next_check_at < ?1 THEN 1 END), 0), min(x.created_at), max(x.created_at)
 	FROM @withdrawal_batches x
 	WHERE x.status = 'confirming' AND x.chain_id = ?2;
 -- countEnded
@@ -283,13 +283,13 @@ SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?1 THEN x.scheduled_at END), 0, NULL, 0
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?1 THEN x.scheduled_at END), 0, NULL, 0, max(x.scheduled_from)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'pending'
-	UNION ALL SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN x.status = 'processing' AND NOT x.review AND x.lease_until <= ?1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0)
+	UNION ALL SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN x.status = 'processing' AND NOT x.review AND x.lease_until <= ?1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0), max(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'processing'
-	UNION ALL SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN x.status = 'confirming' AND x.batch_id IS NULL AND x.next_check_at <= ?1 AND x.next_check_at < ?1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0)
+	UNION ALL SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN x.status = 'confirming' AND x.batch_id IS NULL AND x.next_check_at <= ?1 AND x.next_check_at < ?1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0), max(CASE WHEN x.review AND x.claimed_at > x.broadcast_at THEN x.claimed_at ELSE x.broadcast_at END)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'confirming';
 -- countJobs[true]
@@ -297,13 +297,13 @@ SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?1 THEN x.scheduled_at END), 0, NULL, 0
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?1 THEN x.scheduled_at END), 0, NULL, 0, max(x.scheduled_from)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'pending' AND x.chain_id = ?2
-	UNION ALL SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN x.status = 'processing' AND NOT x.review AND x.lease_until <= ?1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0)
+	UNION ALL SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN x.status = 'processing' AND NOT x.review AND x.lease_until <= ?1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0), max(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'processing' AND x.chain_id = ?2
-	UNION ALL SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN x.status = 'confirming' AND x.batch_id IS NULL AND x.next_check_at <= ?1 AND x.next_check_at < ?1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0)
+	UNION ALL SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN x.status = 'confirming' AND x.batch_id IS NULL AND x.next_check_at <= ?1 AND x.next_check_at < ?1 THEN 1 END), 0), min(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END), coalesce(sum(CASE WHEN x.review THEN 1 END), 0), max(CASE WHEN x.review AND x.claimed_at > x.broadcast_at THEN x.claimed_at ELSE x.broadcast_at END)
 	FROM @withdrawal_queue x
 	WHERE x.status = 'confirming' AND x.chain_id = ?2;
 -- countMissed
@@ -342,12 +342,12 @@ SELECT (CASE WHEN x.deleted_at IS NOT NULL THEN 'deleted' WHEN x.claimed_at IS N
 	FROM @relays x
 	GROUP BY 1;
 -- countRequests[false]
-SELECT status, count(*), min(created_at), min(updated_at)
+SELECT status, count(*), min(created_at), min(updated_at), max(created_at), max(updated_at)
 	FROM @withdrawal_requests
 	WHERE status IN ('pending', 'approved', 'queued')
 	GROUP BY status;
 -- countRequests[true]
-SELECT status, count(*), min(created_at), min(updated_at)
+SELECT status, count(*), min(created_at), min(updated_at), max(created_at), max(updated_at)
 	FROM @withdrawal_requests
 	WHERE status IN ('pending', 'approved', 'queued') AND chain_id = ?1
 	GROUP BY status;
@@ -1567,7 +1567,7 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
@@ -1581,11 +1581,11 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND x.chain_id = ?3 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND x.chain_id = ?4 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?4) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?3)
+	WHERE s.scope IN ('everything', 'chain/' || ?4)
 	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- dueWithdrawals[claim].ahead[2]
@@ -1595,11 +1595,11 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND x.chain_id = ?3 AND x.operation_wallet_address_id = ?4 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND x.chain_id = ?4 AND x.operation_wallet_address_id = ?5 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?4) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?3)
+	WHERE s.scope IN ('everything', 'chain/' || ?4)
 	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- dueWithdrawals[claim].found[0]
@@ -2197,8 +2197,8 @@ SELECT x.id
 	FROM json_each(?1)) AS r)
 	ORDER BY x.id FOR NO KEY UPDATE OF x;
 -- jobTable.made.insertOne
-INSERT INTO @withdrawal_queue (id, withdrawal_request_id, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, amount_raw, amount_human, priority, max_retries, created_at, status, retry_count, scheduled_at, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast, number)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, (SELECT coalesce(max(l.number), 0) + 1
+INSERT INTO @withdrawal_queue (id, withdrawal_request_id, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, amount_raw, amount_human, priority, max_retries, created_at, status, retry_count, scheduled_at, scheduled_from, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast, number)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, (SELECT coalesce(max(l.number), 0) + 1
 	FROM @withdrawal_queue l
 	WHERE l.withdrawal_request_id = ?2))
 	ON CONFLICT DO NOTHING;
@@ -2222,17 +2222,17 @@ UPDATE @withdrawal_queue AS x
 	WHERE g.id = ?14) = ?15;
 -- jobTable.made.updateOne
 UPDATE @withdrawal_queue AS x
-	SET status = ?1, retry_count = ?2, scheduled_at = ?3, slot = ?4, claimed_at = ?5, dispatched_at = ?6, dispatch_ref = ?7, txs_on_file = ?8, txs_dead = ?9, nonce = ?10, tx_hash = ?11, review = ?12, resolved_version = ?13, broadcast_at = ?14, evidence_height = ?15, evidence_hash = ?16, gas_used = ?17, gas_price = ?18, error_message = ?19, processed_at = ?20, deferrals = ?21, stopped_fence = ?22, dispatches = ?23, batch_id = ?24, version = ?25, lease_holder = ?26, lease_fence = ?27, lease_until = CASE WHEN x.lease_fence = ?27 AND x.lease_holder = ?26 THEN x.lease_until ELSE ?28 END, offer_at = ?29, next_check_at = ?30, rebroadcast = ?31
-	WHERE x.id = ?32 AND x.version = ?33 AND x.lease_holder IS NOT DISTINCT
-	FROM ?34 AND x.lease_fence IS NOT DISTINCT
-	FROM ?35 AND x.offer_at || substr('.000000', length(x.offer_at) - 18) IS NOT DISTINCT
-	FROM ?36 AND x.next_check_at || substr('.000000', length(x.next_check_at) - 18) IS NOT DISTINCT
-	FROM ?37 AND x.rebroadcast IS NOT DISTINCT
-	FROM ?38 AND (SELECT g.version
+	SET status = ?1, retry_count = ?2, scheduled_at = ?3, scheduled_from = ?4, slot = ?5, claimed_at = ?6, dispatched_at = ?7, dispatch_ref = ?8, txs_on_file = ?9, txs_dead = ?10, nonce = ?11, tx_hash = ?12, review = ?13, resolved_version = ?14, broadcast_at = ?15, evidence_height = ?16, evidence_hash = ?17, gas_used = ?18, gas_price = ?19, error_message = ?20, processed_at = ?21, deferrals = ?22, stopped_fence = ?23, dispatches = ?24, batch_id = ?25, version = ?26, lease_holder = ?27, lease_fence = ?28, lease_until = CASE WHEN x.lease_fence = ?28 AND x.lease_holder = ?27 THEN x.lease_until ELSE ?29 END, offer_at = ?30, next_check_at = ?31, rebroadcast = ?32
+	WHERE x.id = ?33 AND x.version = ?34 AND x.lease_holder IS NOT DISTINCT
+	FROM ?35 AND x.lease_fence IS NOT DISTINCT
+	FROM ?36 AND x.offer_at || substr('.000000', length(x.offer_at) - 18) IS NOT DISTINCT
+	FROM ?37 AND x.next_check_at || substr('.000000', length(x.next_check_at) - 18) IS NOT DISTINCT
+	FROM ?38 AND x.rebroadcast IS NOT DISTINCT
+	FROM ?39 AND (SELECT g.version
 	FROM @withdrawal_requests g
-	WHERE g.id = ?39) = ?40 AND (?4 IS NULL OR NOT EXISTS (SELECT 1
+	WHERE g.id = ?40) = ?41 AND (?5 IS NULL OR NOT EXISTS (SELECT 1
 	FROM @withdrawal_queue h
-	WHERE h.slot = ?4 AND NOT (h.id = ?32)));
+	WHERE h.slot = ?5 AND NOT (h.id = ?33)));
 -- jobsConfirmed[false]
 SELECT broadcast_at, processed_at, gas_used
 	FROM @withdrawal_queue
@@ -2242,7 +2242,7 @@ SELECT broadcast_at, processed_at, gas_used
 	FROM @withdrawal_queue
 	WHERE processed_at >= ?1 AND processed_at < ?2 AND status = 'confirmed' AND chain_id = ?3;
 -- jobsOfRequest
-SELECT id, withdrawal_request_id, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, amount_raw, amount_human, priority, max_retries, created_at, status, retry_count, scheduled_at, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast
+SELECT id, withdrawal_request_id, chain_id, asset_on_chain_id, operation_wallet_address_id, to_address, amount_raw, amount_human, priority, max_retries, created_at, status, retry_count, scheduled_at, scheduled_from, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast
 	FROM @withdrawal_queue
 	WHERE withdrawal_request_id = ?1
 	ORDER BY number;
@@ -2734,23 +2734,27 @@ SELECT min(CASE WHEN CASE WHEN t.reinstated_at > i.created_at THEN t.reinstated_
 	JOIN @tenants t ON t.id = i.tenant
 	WHERE (paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL) AND paid_at IS NULL AND voided_at IS NULL AND amount > 0 AND t.churned_at IS NULL;
 -- oldestQueued[false]
-SELECT min(q.queued_at)
+SELECT min(q.queued_at), max(q.queued_at)
 	FROM @withdrawal_queue x
 	JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id
 	WHERE x.status IN ('pending', 'processing');
 -- oldestQueued[true]
-SELECT min(q.queued_at)
+SELECT min(q.queued_at), max(q.queued_at)
 	FROM @withdrawal_queue x
 	JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id
 	WHERE x.status IN ('pending', 'processing') AND x.chain_id = ?1;
 -- oldestToRefund[false]
-SELECT min(x.updated_at)
+SELECT (SELECT min(x.updated_at)
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL);
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL)), (SELECT max(x.updated_at)
+	FROM @withdrawal_requests x
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL));
 -- oldestToRefund[true]
-SELECT min(x.updated_at)
+SELECT (SELECT min(x.updated_at)
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL) AND x.chain_id = ?1;
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL) AND x.chain_id = ?1), (SELECT max(x.updated_at)
+	FROM @withdrawal_requests x
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND NOT (x.acknowledged AND x.mined IS NOT NULL) AND x.chain_id = ?1);
 -- openIncidents
 SELECT i.id, i.withdrawal_request_id, i.job_id, i.tx_hash, i.claim, i.block_hash, i.height, i.status, i.actor, i.at
 	FROM @withdrawal_incidents i
@@ -3260,7 +3264,7 @@ UPDATE @wallet_owners AS o
 	SET scan_id = ?3
 	WHERE o.wallet_id = ?1 AND o.owner_tag = ?2;
 -- selectAggregates
-SELECT q.id, q.user_id, q.asset_id, q.chain_id, q.to_address, q.memo, q.amount, q.amount_raw, q.decimals, q.requested_by, q.approvals_needed, q.created_at, q.status, q.first_approver, q.second_approver, q.closed_by, q.close_reason, q.queued_at, q.final_tx_hash, q.held, q.mined, q.acknowledged, q.disproved, q.strays_on_file, q.strays_sent, q.taken, q.told, q.refunded_at, q.refunded_by, q.refund_reference, q.paid_after, q.version, q.updated_at, q.offer_at, j.id, j.withdrawal_request_id, j.chain_id, j.asset_on_chain_id, j.operation_wallet_address_id, j.to_address, j.amount_raw, j.amount_human, j.priority, j.max_retries, j.created_at, j.status, j.retry_count, j.scheduled_at, j.slot, j.claimed_at, j.dispatched_at, j.dispatch_ref, j.txs_on_file, j.txs_dead, j.nonce, j.tx_hash, j.review, j.resolved_version, j.broadcast_at, j.evidence_height, j.evidence_hash, j.gas_used, j.gas_price, j.error_message, j.processed_at, j.deferrals, j.stopped_fence, j.dispatches, j.batch_id, j.version, j.lease_holder, j.lease_fence, j.lease_until, j.offer_at, j.next_check_at, j.rebroadcast, a.job_id, a.fence, a.worker, a.started_at, a.ended_at, a.outcome, a.error_message, a.tx_hash, a.dispatched_at, a.dispatch_ref, w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce
+SELECT q.id, q.user_id, q.asset_id, q.chain_id, q.to_address, q.memo, q.amount, q.amount_raw, q.decimals, q.requested_by, q.approvals_needed, q.created_at, q.status, q.first_approver, q.second_approver, q.closed_by, q.close_reason, q.queued_at, q.final_tx_hash, q.held, q.mined, q.acknowledged, q.disproved, q.strays_on_file, q.strays_sent, q.taken, q.told, q.refunded_at, q.refunded_by, q.refund_reference, q.paid_after, q.version, q.updated_at, q.offer_at, j.id, j.withdrawal_request_id, j.chain_id, j.asset_on_chain_id, j.operation_wallet_address_id, j.to_address, j.amount_raw, j.amount_human, j.priority, j.max_retries, j.created_at, j.status, j.retry_count, j.scheduled_at, j.scheduled_from, j.slot, j.claimed_at, j.dispatched_at, j.dispatch_ref, j.txs_on_file, j.txs_dead, j.nonce, j.tx_hash, j.review, j.resolved_version, j.broadcast_at, j.evidence_height, j.evidence_hash, j.gas_used, j.gas_price, j.error_message, j.processed_at, j.deferrals, j.stopped_fence, j.dispatches, j.batch_id, j.version, j.lease_holder, j.lease_fence, j.lease_until, j.offer_at, j.next_check_at, j.rebroadcast, a.job_id, a.fence, a.worker, a.started_at, a.ended_at, a.outcome, a.error_message, a.tx_hash, a.dispatched_at, a.dispatch_ref, w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce
 	FROM (SELECT value AS id
 	FROM json_each(?1)) AS r
 	CROSS JOIN @withdrawal_requests q
@@ -3432,16 +3436,18 @@ SELECT x.chain, x.own, x.at, x.seen, x.version
 	WHERE x.chain = ?1 AND x.own = ?2;
 -- sequentialClaims.ahead[0]
 SELECT x.withdrawal_request_id
-	FROM @operation_wallet_addresses w
-	CROSS JOIN @withdrawal_queue x
-	WHERE upper(x.status) = 'PENDING' AND w.role = 'hot_wallet' AND w.status = 'active' AND x.id = (SELECT f.id
+	FROM @withdrawal_queue x
+	CROSS JOIN @operation_wallet_addresses w
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	FROM @withdrawal_requests q
+	WHERE q.id = x.withdrawal_request_id) AND w.id = x.operation_wallet_address_id AND w.role = 'hot_wallet' AND w.status = 'active' AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND x.id = (SELECT f.id
 	FROM @withdrawal_queue f
 	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
 	FROM @withdrawal_requests q
-	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = w.id AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > ?2
+	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = x.operation_wallet_address_id AND (CASE WHEN f.offer_at > f.scheduled_from THEN f.offer_at ELSE f.scheduled_from END) > ?2 AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > ?2 AND (f.scheduled_at <= ?2 OR f.scheduled_at = f.scheduled_from OR f.scheduled_from > ?3) AND (f.offer_at IS NULL OR f.offer_at <= ?2 OR f.offer_at > ?3)
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
 	FROM @withdrawal_queue h
-	WHERE h.slot = w.id) AND NOT ((SELECT count(*)
+	WHERE h.slot = x.operation_wallet_address_id) AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
@@ -3450,20 +3456,22 @@ SELECT x.withdrawal_request_id
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- sequentialClaims.ahead[1]
 SELECT x.withdrawal_request_id
-	FROM @operation_wallet_addresses w
-	CROSS JOIN @withdrawal_queue x
-	WHERE upper(x.status) = 'PENDING' AND w.role = 'hot_wallet' AND w.status = 'active' AND x.id = (SELECT f.id
+	FROM @withdrawal_queue x
+	CROSS JOIN @operation_wallet_addresses w
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	FROM @withdrawal_requests q
+	WHERE q.id = x.withdrawal_request_id) AND w.id = x.operation_wallet_address_id AND w.role = 'hot_wallet' AND w.status = 'active' AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND x.id = (SELECT f.id
 	FROM @withdrawal_queue f
 	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
 	FROM @withdrawal_requests q
-	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = w.id AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > ?2
+	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = x.operation_wallet_address_id AND (CASE WHEN f.offer_at > f.scheduled_from THEN f.offer_at ELSE f.scheduled_from END) > ?2 AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > ?2 AND (f.scheduled_at <= ?2 OR f.scheduled_at = f.scheduled_from OR f.scheduled_from > ?3) AND (f.offer_at IS NULL OR f.offer_at <= ?2 OR f.offer_at > ?3)
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
 	FROM @withdrawal_queue h
-	WHERE h.slot = w.id) AND w.chain_id = ?3 AND NOT ((SELECT count(*)
+	WHERE h.slot = x.operation_wallet_address_id) AND w.chain_id = ?4 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
+	WHERE s.scope IN ('everything', 'chain/' || ?4) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
-	WHERE s.scope IN ('everything', 'chain/' || ?3)
+	WHERE s.scope IN ('everything', 'chain/' || ?4)
 	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- sequentialClaims.found[0]
@@ -3726,7 +3734,7 @@ SELECT t.id, t.wallet_id, t.tx_hash, t.status, t.block_height, t.block_position,
 SELECT t.id, t.wallet_id, t.tx_hash, t.status, t.block_height, t.block_position, t.is_coinbase, t.first_seen, t.seq, t.label, t.is_context, t.is_public, t.version
 	FROM @transactions t
 	WHERE t.wallet_id <> ?1 AND t.block_height IS NULL AND t.status IN ('pending', 'published') AND NOT t.is_context AND t.status = 'pending'
-	ORDER BY t.id;
+	ORDER BY +t.id;
 -- txsSpending
 SELECT t.id, t.wallet_id, t.tx_hash, t.status, t.block_height, t.block_position, t.is_coinbase, t.first_seen, t.seq, t.label, t.is_context, t.is_public, t.version
 	FROM (SELECT unhex(value->>0) AS prev_hash, value->>1 AS prev_index
