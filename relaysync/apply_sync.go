@@ -38,7 +38,7 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 	case held:
 		return c.refuse(statemachine.ErrHeld, "by "+t.Lease.Holder)
 	case c.Old.Level >= switches.Begin:
-		return c.refuse(switches.ErrStopped, "relays, at "+c.Old.Level.String())
+		return c.refuse(switches.ErrOnHold, "relays, at "+c.Old.Level.String())
 	case at == PhaseSyncing: // the holder may have sent until its lease ended
 		on = OnTakeover
 		t.Lapses++

@@ -9,12 +9,16 @@ import (
 )
 
 // What forbids another payment of a request: that it may have been paid
-// (Request.Mined), and that something may be out which is not on file
-// (Request.StraysSent). Both are columns of the request, and each change of
-// them is a version of it, so that no step that was decided before can be stored.
+// (Request.Mined), that something may be out which is not on file
+// (Request.StraysSent), and that its signer did something that nobody can tell
+// (Request.Taken), until an operator has acknowledged that. All are columns of the
+// request, and each change of them is a version of it, so that no step that was
+// decided before can be stored.
 
 // flagged reports whether the request may have been paid beside the record.
-func (r *Request) flagged() bool { return r.Mined != "" || r.StraysSent > 0 }
+func (r *Request) flagged() bool {
+	return r.Mined != "" || r.StraysSent > 0 || r.Taken != "" && !r.Acknowledged
+}
 
 // elsewhere reports whether something that is not live on file may have paid the
 // request, or may yet. What is live beside it is not sent again, whatever an
@@ -29,7 +33,8 @@ func (w *Withdrawal) elsewhere() bool {
 // [step.park]: what it forbids writes the job.
 func (c *step) flagged() error {
 	o, n := &c.Old.Request, &c.New.Request
-	news := n.PaidAfter != o.PaidAfter || n.Told != o.Told && n.Told != "" // a refund empties it, which has its own line
+	// A refund empties the list, which has a line of its own, and an acknowledgement makes it shorter.
+	news := n.PaidAfter != o.PaidAfter || n.Told != o.Told && n.Told != "" && !n.Acknowledged
 	if !news && o.Disproved == n.Disproved && o.Acknowledged == n.Acknowledged &&
 		o.StraysOnFile == n.StraysOnFile && o.StraysSent == n.StraysSent {
 		return nil
@@ -132,15 +137,13 @@ func (c *step) acknowledge(e *Acknowledged) error {
 	switch {
 	case r.Mined == "" && r.Taken == "" && r.PaidAfter == "":
 		return c.refuseRequest(statemachine.ErrIllegal, "no incident says that it was paid beside the record")
-	case r.Status == RequestApproved || r.Status == RequestQueued:
+	case (r.Status == RequestApproved || r.Status == RequestQueued) && (r.Mined != "" || r.StraysSent > 0):
 		return c.refuseRequest(statemachine.ErrIllegal, "it has not ended: by what it is paid, nobody knows yet")
-	}
-	if r.Told.More() {
-		return c.refuseRequest(statemachine.ErrIllegal, "more hashes were told of it than are remembered: it stays open")
 	}
 	if e.Reason == "" {
 		return c.refuseRequest(statemachine.ErrInvalid, "a reason is needed")
 	}
+	r.Told = r.Told.settled()
 	r.Acknowledged, c.why = true, statemachine.Bounded("acknowledged: "+e.Reason, MaxText)
 	return nil
 }

@@ -42,7 +42,7 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	}
 	if err := version(); err != nil {
 		switch over := JobMachine.Terminal(j.Status); {
-		case onFile >= int(j.TxsDead) && !final && !over, known:
+		case onFile >= int(j.TxsDead) && !over && (!final || c.awaitsOperator(&Receipt{Block: e.Block, Tx: c.Old.Txs[onFile].Hash})), known:
 			return nil // the same event again
 		case onFile < 0 || !over: // after the end no version counts
 			return err

@@ -210,7 +210,7 @@ func (c *step) newJob(id, assetOnChain uuid.UUID, wallet HotWallet, usedAt time.
 	c.Reservations = append(c.Reservations, Reservation{Wallet: wallet.ID, Job: id, Amount: r.AmountRaw, UsedAt: usedAt})
 }
 
-const maybePaid = "an incident says that it was mined or sent: it is not paid again"
+const maybePaid = "an incident says that it was mined, sent or taken: it is not paid again"
 
 func (c *step) notLoaded() error {
 	return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("%d transactions are on file, %d were loaded", c.Old.Job.TxsOnFile, len(c.Old.Txs)))

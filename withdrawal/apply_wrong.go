@@ -48,7 +48,7 @@ func (c *step) contradicted(e *Receipt, i int) error {
 	}
 	text := statemachine.Bounded(deadWasMined+e.Tx, MaxText)
 	if r := &c.New.Request; r.Disproved == "" {
-		r.Disproved = e.Tx
+		r.Disproved, r.DisprovedBy = e.Tx, c.by.Actor
 		c.why = text
 	}
 	executing := j.Status == JobProcessing && !j.Review
@@ -99,10 +99,13 @@ func (c *step) revivable(i int) bool {
 
 // awaitsOperator: this is the receipt by which the transaction came back to
 // life, whoever says it again, and no operator has said Resolved yet. Of a transaction of a
-// batch, which pays many, an operator's word is the answer: it says by which output this one is paid.
+// batch, which pays many, an operator's word is the answer: it says by which output this one is
+// paid. Whose word brought it back to life says the same again, unless he names the version
+// that he has looked at since.
 func (c *step) awaitsOperator(e *Receipt) bool {
 	j := &c.Old.Job
-	if i := c.Old.find(e.Tx); c.by.Role == Operator && i >= 0 && c.Old.Txs[i].Batch != uuid.Nil {
+	same := c.by.Actor == c.Old.Request.DisprovedBy && c.by.Version != j.Version
+	if i := c.Old.find(e.Tx); c.by.Role == Operator && i >= 0 && c.Old.Txs[i].Batch != uuid.Nil && !same {
 		return false
 	}
 	return j.Review && !e.Reverted && c.Old.Request.Disproved == e.Tx && j.TxHash == e.Tx &&

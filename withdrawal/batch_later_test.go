@@ -90,6 +90,38 @@ func TestABareReceiptOfADeadVersionIsHeard(t *testing.T) {
 	}
 }
 
+// An operator says of the transaction of a batch, which was declared dead, that it pays a member. The
+// same word again is no second one. Somebody else's is, and so is his own once he has looked at what
+// became of the first.
+func TestAnOperatorsWordOfADeadVersionSaidTwiceIsSaidOnce(t *testing.T) {
+	b := newBatch(t, 3)
+	b = runBatch(t, b, batchReplaced(t0, b, "v2", 0, 1))
+	w := runBatch(t, b, batchMined(t0, "v2", transfers(b.Members, 0, 1)...)).Members[2]
+	said := paidBy(t0, withdrawal.Operator, "v1")
+	said.Output, said.Payee, said.AmountRaw, said.AssetOnChain = w.Txs[0].Output, w.Request.ToAddress, w.Request.AmountRaw, w.Job.AssetOnChain
+	said.Block = block(3)
+	for _, version := range []int64{0, w.Job.Version} {
+		said.Version = version
+		revived := run(t, w, said)
+		if revived.Request.Disproved != "v1" || revived.Request.DisprovedBy != said.Actor || !revived.Job.Review {
+			t.Fatalf("said once: %+v", revived.Job)
+		}
+		for range 3 {
+			if c, err := policy.Apply(revived, said); err != nil || !c.Empty() {
+				t.Fatalf("said at version %d, and again: %v, %v", version, err, c.New.Request.Status)
+			}
+		}
+		another, looked := said, said
+		another.Actor, another.Version = "another operator", 0
+		looked.Version = revived.Job.Version
+		for name, ev := range map[string]withdrawal.PaidBy{"another's word": another, "who has looked": looked} {
+			if done := run(t, revived, ev); done.Request.Status != withdrawal.RequestCompleted || done.Request.FinalTxHash != "v1" {
+				t.Errorf("%s: %v", name, done.Request.Status)
+			}
+		}
+	}
+}
+
 // A member that is completed by a transaction outside of the batch, in whose place
 // another one is mined: its payment is gone, and somebody hears of it.
 func TestThePaymentOfAMemberByAnotherTransactionIsGone(t *testing.T) {

@@ -97,6 +97,7 @@ func checkRequest(w *Withdrawal) string {
 		rule{j.Status == 0 || !r.QueuedAt.IsZero(), "a request with a job has queued_at"},
 		rule{r.Status != RequestCompleted || r.FinalTxHash == j.TxHash, "the final hash is the job's"},
 		rule{r.Disproved == "" || r.Mined != "", "a wrong proof is an incident"},
+		rule{(r.Disproved == "") == (r.DisprovedBy == ""), "exactly a wrong proof has somebody who said so"},
 		rule{!r.Acknowledged || !r.Told.More(), "what is not remembered is not acknowledged"},
 		rule{!r.Acknowledged || r.Mined != "" || r.Taken != "" || r.PaidAfter != "", "only an incident is acknowledged"},
 		rule{refunded == !r.RefundedAt.IsZero() && refunded == (r.RefundedBy != ""), "exactly a refund has a reference, an actor and a time"},

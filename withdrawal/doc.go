@@ -79,12 +79,18 @@
 // completed request and before a refund too. Evidence is told again and again, and
 // another hash may be told at any time: a hash that was told is no news, in whatever
 // spelling; another one takes the acknowledgement back, in a version whose line names it.
-// A refund makes all that was told before news once more.
+// A refund makes all that was told before news once more. The list has [MaxTold] words and then
+// the word "more", which an acknowledgement covers and takes away; see [Told].
+//
+// A transaction that pays a request by two of its outputs has paid it twice. The second
+// output is an [Incident] "mined" of the hash, a colon and the index of the output.
 //
 // # Jobs
 //
 // pending: a [WithdrawalWorker] claims it from ScheduledAt on. Nothing of it
-// can be mined.
+// can be mined. A clock that was ahead keeps no job waiting: one that nothing delays
+// is due at once, and so is one whose back-off or snooze was said (ScheduledFrom) more than
+// [Policy.Longest] ahead of now.
 //
 // processing: the worker that holds the lease signs and sends. A crash leaves
 // an expired lease, and [Elapsed] decides by what is on file: nothing, then

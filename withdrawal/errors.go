@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 var (
@@ -28,9 +29,10 @@ var (
 	// It comes in a [TakenError] with that request's id, or with the zero id where
 	// it is a filler. It is [statemachine.ErrIllegal].
 	ErrPaymentTaken = statemachine.NewSentinel("payment-taken", "the transaction pays another request, or is a filler", statemachine.ErrIllegal)
-	// ErrOnHold: the request is held, its wallet is not active, or its chain is
-	// paused or stopped by the switch. It is [statemachine.ErrIllegal].
-	ErrOnHold = statemachine.NewSentinel("on-hold", "on hold", statemachine.ErrIllegal)
+	// ErrOnHold is [switches.ErrOnHold], the one error of all domains for what does not
+	// begin now: here the request is held, its wallet is not active, or its chain is
+	// paused or stopped by the switch.
+	ErrOnHold = switches.ErrOnHold
 	// ErrUnsettled: the database was put back to an earlier state, and the chain has not been
 	// started again, or is not to be started while something stands open that may have been
 	// paid: then it comes in an [UnsettledError]. It is ErrOnHold.

@@ -60,9 +60,10 @@ type (
 		Reason string
 	}
 	// Acknowledged: an operator has settled what all that was told of a request that
-	// has ended means (Request.Told), see [ErrPaidTwice] and [ErrPaidAndRefunded]. Say
-	// it with the version that was looked at: of what was told since it is ErrConflict
-	// then. Key: that it is acknowledged.
+	// has ended means (Request.Told), see [ErrPaidTwice] and [ErrPaidAndRefunded]. Of one
+	// that has not ended it is taken where only signers named what is another's
+	// (Request.Taken): it lets the request be paid. Say it with the version that was looked
+	// at: of what was told since it is ErrConflict then. Key: that it is acknowledged.
 	Acknowledged struct {
 		By
 		Reason string // required

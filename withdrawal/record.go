@@ -89,17 +89,18 @@ type Request struct {
 	Mined string
 	// Taken is the latest hash that a signer of this request answered with and that
 	// is another request's, or a filler's: see [ClaimTaken]. Whether the signer sent
-	// something for this request nobody can tell.
+	// something for this request nobody can tell: it gets no other job and no other
+	// execution until an operator has said [Acknowledged].
 	Taken string
 	// Told is all that was said to be mined or taken, and after a refund all that was
 	// said to be mined, taken or sent since. What is added is a version of the request.
 	Told Told
-	// Acknowledged: an operator has settled, of a request that has ended, what all of
-	// Told means. What is added to Told takes the acknowledgement back.
+	// Acknowledged: an operator has settled what all of Told means. What is added to Told takes the acknowledgement back.
 	Acknowledged bool
 	// Disproved is the transaction on file that was declared dead and then
-	// mined; set once. The proof was wrong.
-	Disproved string
+	// mined; set once. The proof was wrong. DisprovedBy is who said so.
+	Disproved   string
+	DisprovedBy string
 	// StraysOnFile counts the rows of Withdrawal.Strays; StraysSent those of
 	// them that say "sent" and are not settled: while there is one, the request
 	// gets no other job and no other execution.
@@ -150,8 +151,8 @@ type Job struct {
 	// the same time where nothing delays the job; it is later by a back-off, by a deferral, or
 	// by what a snooze has asked for.
 	ScheduledFrom time.Time
-	OfferAt     time.Time // not offered for a claim before; zero or in pending, see [PutOff]
-	Deferrals   int32     // deferrals in a row because the hot wallet could not pay
+	OfferAt       time.Time // not offered for a claim before; zero or in pending, see [PutOff]
+	Deferrals     int32     // deferrals in a row because the hot wallet could not pay
 
 	Lease     statemachine.Lease
 	Slot      uuid.NullUUID // the wallet, while the job holds it in processing on a chain with nonces; unique

@@ -47,7 +47,7 @@ func TestALateAnswerOfADispatchIsKept(t *testing.T) {
 // kept, but an operator keeps the job: nothing of it is sent again.
 func TestALateAnswerBesideAPaymentStaysInReview(t *testing.T) {
 	review := states(t)["review"]
-	review.Request.Mined, review.Request.Disproved, review.Request.Told = "tx0", "tx0", "mined:tx0"
+	review.Request.Mined, review.Request.Disproved, review.Request.DisprovedBy, review.Request.Told = "tx0", "tx0", "olga", "mined:tx0"
 	answer := withdrawal.Broadcast{By: worker(review.Job.ClaimedAt.Add(time.Hour)), Fence: review.Job.Lease.Fence, Hash: "s1", Raw: []byte("s1")}
 	w := run(t, review, answer)
 	if w.Job.Status != withdrawal.JobConfirming || !w.Job.Review {

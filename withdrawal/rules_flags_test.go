@@ -37,6 +37,59 @@ func TestAcknowledgedIsAVersion(t *testing.T) {
 
 // What a signer names that is another's is the latest of its answers, and what was
 // acknowledged of an earlier one is open again.
+func TestWhoseSignerNamedWhatIsAnothersIsNotPaidBeforeAPersonHasSettledIt(t *testing.T) {
+	s := states(t)
+	at := s["not sent"].Job.ScheduledAt
+	last := s["review"]
+	last.Job.RetryCount = last.Job.MaxRetries
+	failed := run(t, last, notSent(last, t0))
+	again := run(t, failed, withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: job1, NotRefunded: true})
+	claim, order := withdrawal.Claimed{By: worker(at)}, enqueued(at, id(99))
+	requeue := withdrawal.Requeued{By: by(withdrawal.Operator, at), Job: job1, NotRefunded: true}
+	for name, c := range map[string]struct {
+		of   withdrawal.Withdrawal
+		next withdrawal.Event
+		do   withdrawal.Do // what Next names again
+	}{"a claim": {s["not sent"], claim, withdrawal.DoClaim}, "an order": {again, order, withdrawal.DoEnqueue}, "a requeue": {failed, requeue, 0}} {
+		w := c.of
+		w.Owner = owned(job2)
+		w = run(t, w, withdrawal.Broadcast{By: worker(at), Fence: 1, Hash: "theirs"})
+		if w.Request.Held {
+			w = run(t, w, withdrawal.Released{By: by(withdrawal.Operator, at), Reason: "r"})
+		}
+		kind := map[bool]withdrawal.DueKind{true: withdrawal.DueClaim, false: withdrawal.DueEnqueue}[c.do == withdrawal.DoClaim]
+		if step := policy.Next(w, at.Add(time.Hour)); step.Party != withdrawal.Operator || len(step.Actions) > 0 {
+			t.Errorf("%s: it is %v's, %v", name, step.Party, step.Actions)
+		}
+		if withdrawal.IsDue(kind, &w, 0, at.Add(time.Hour)) {
+			t.Errorf("%s: it is due", name)
+		}
+		expect(t, policy, w, c.next, "illegal")
+		w = run(t, w, withdrawal.Acknowledged{By: by(withdrawal.Operator, at), Reason: "the signer's history shows nothing"})
+		if c.do != 0 {
+			if step := policy.Next(w, at.Add(time.Hour)); len(step.Actions) != 1 || step.Actions[0].Do != c.do {
+				t.Errorf("%s, settled: %+v", name, step)
+			}
+		}
+		run(t, w, c.next)
+		w.Owner = owned(job2)
+		other := run(t, w, withdrawal.Broadcast{By: worker(at), Fence: 1, Hash: "others"}) // another hash is news
+		if other.Request.Held {
+			other = run(t, other, withdrawal.Released{By: by(withdrawal.Operator, at), Reason: "r"})
+		}
+		expect(t, policy, other, c.next, "illegal")
+	}
+	// Of what may have been paid nothing is settled before the end.
+	for _, name := range []string{"sent unfiled", "queued mined"} {
+		w, ok := s[name]
+		if !ok {
+			continue
+		}
+		w.Request.Taken, w.Request.Told = "theirs", "taken@1:theirs"
+		expect(t, policy, w, acknowledged(at), "illegal")
+	}
+}
+
 func TestTakenIsTheLatest(t *testing.T) {
 	w := unpaid(t)["cancelled, not sent"]
 	name := func(hash string) {

@@ -351,6 +351,9 @@ func TestCheckFindsWhatAFullListHasLost(t *testing.T) {
 		w := states(t)["confirmed"]
 		r := &w.Request
 		r.Mined, r.Disproved, r.Taken, r.Told, w.Strays, r.StraysOnFile = tt.mined, tt.disproved, txA, full, tt.strays, int32(len(tt.strays))
+		if tt.disproved != "" {
+			r.DisprovedBy = "olga"
+		}
 		if strings.HasSuffix(tt.name, "sent") {
 			r.StraysSent = 1
 		}
@@ -364,8 +367,9 @@ func TestCheckFindsWhatAFullListHasLost(t *testing.T) {
 	}
 }
 
-// 32 are remembered. One more opens the request once more and for good: then it is an operator's,
-// nothing that is told moves its version, in whatever turn, and nothing is forgotten.
+// 32 are remembered. One more opens the request once more: then it is an operator's, and nothing that
+// is told moves its version, in whatever turn. An acknowledgement covers it too, and ends the alert;
+// what is not remembered is news after that, once for each acknowledgement.
 func TestToldIsBounded(t *testing.T) {
 	w := states(t)["failed"]
 	told := func(i int) withdrawal.Receipt { return receipt(t0, fmt.Sprintf("%02x", i), 3) }
@@ -383,8 +387,19 @@ func TestToldIsBounded(t *testing.T) {
 	if step := policy.Next(w, t0); step.Party != withdrawal.Operator {
 		t.Errorf("it is %v's", step.Party)
 	}
-	if c, err := policy.Apply(w, acknowledged(t0)); !errors.Is(err, statemachine.ErrIllegal) || !c.Empty() {
-		t.Errorf("what is not remembered is acknowledged: %v", err)
+	settled := run(t, w, acknowledged(t0))
+	if r := &settled.Request; r.Told.More() || !r.Acknowledged || settled.Request.Version != w.Request.Version+1 {
+		t.Errorf("settled: %q, %v", r.Told, r.Acknowledged)
+	}
+	for i := range withdrawal.MaxTold {
+		if c, err := policy.Apply(settled, told(i)); err != nil || len(c.Log) > 0 {
+			t.Errorf("settled, and %02x is known: %v, %+v", i, err, c.Log)
+		}
+	}
+	for _, i := range []int{255, 254} { // whether one was told before no list remembers
+		if again := news(t, settled, told(i), uuid.NullUUID{}); !again.Request.Told.More() || again.Request.Acknowledged {
+			t.Errorf("settled, and told %02x: %q", i, again.Request.Told)
+		}
 	}
 	for round := range 2 {
 		for i := range withdrawal.MaxTold + 3 {

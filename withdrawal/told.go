@@ -16,15 +16,24 @@ const MaxTold = 32
 // "mined:0xab12". That a signer named what is another's has the fence of the dispatch
 // that it answered: "taken@3:0xab12". What is in the list is no news when it is said
 // again, in whatever spelling of the hash. What is news to a full list adds the word "more",
-// once, and nothing is news to the list any more: the request stays an operator's, since an
-// acknowledgement would cover what no list remembers. See [Told.More].
+// and nothing is news to the list any more, until [Acknowledged] covers that too and takes
+// the word away: what is not in the list is news again from then on, also where it was told
+// before, since no list remembers it. See [Told.More].
 type Told string
 
 // toldMore is the last word of a list to which more was news than it holds.
 const toldMore = "more"
 
-// More reports whether more was told than [MaxTold] words. [Acknowledged] is refused then.
+// More reports whether more was told than [MaxTold] words since the latest [Acknowledged].
 func (t Told) More() bool { return t == toldMore || strings.HasSuffix(string(t), " "+toldMore) }
+
+// settled is the list without the word for what it does not remember.
+func (t Told) settled() Told {
+	if !t.More() {
+		return t
+	}
+	return Told(strings.TrimSuffix(strings.TrimSuffix(string(t), toldMore), " "))
+}
 
 // told is a word of [Told].
 type told struct {

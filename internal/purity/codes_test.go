@@ -103,6 +103,9 @@ func TestSentinelsHaveCodes(t *testing.T) {
 						continue
 					}
 					seen++
+					if of, ok := v.Values[i].(*ast.SelectorExpr); ok && strings.HasPrefix(of.Sel.Name, "Err") {
+						continue // the same error as another package's
+					}
 					if call, ok := v.Values[i].(*ast.CallExpr); !ok || !strings.HasSuffix("."+nameOf(call.Fun), ".NewSentinel") {
 						t.Errorf("%s.%s has no code", dir, name.Name)
 					}

@@ -40,7 +40,7 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 		return err
 	}
 	if c.Old.Level >= switches.Begin {
-		return c.refuse(switches.ErrStopped, "charges, at "+c.Old.Level.String())
+		return c.refuse(switches.ErrOnHold, "charges, at "+c.Old.Level.String())
 	}
 	do := p.Next(c.Old, c.by.At).Action
 	if do == nil || do.Do != DoCharge || do.Invoices[0] != i.ID {

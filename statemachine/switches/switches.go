@@ -93,8 +93,10 @@ func (s Scope) takes(l Level) bool {
 	return l.Valid() && (l != All || s == Everything || strings.HasPrefix(string(s), direction))
 }
 
-// ErrStopped: the switch stops what was to begin. It is [statemachine.ErrIllegal].
-var ErrStopped = statemachine.NewSentinel("stopped", "stopped", statemachine.ErrIllegal)
+// ErrOnHold: what was to begin does not begin now, in any domain: the switch stops it, a person
+// holds it, or its wallet is off. Nothing was sent, and it costs no attempt. It is
+// [statemachine.ErrIllegal].
+var ErrOnHold = statemachine.NewSentinel("on-hold", "on hold", statemachine.ErrIllegal)
 
 // MaxReason bounds a reason, in bytes; a longer one is cut.
 const MaxReason = 500

@@ -10,6 +10,7 @@ import (
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/utxo"
@@ -226,6 +227,45 @@ func TestABlockLeavesDuringThePosting(t *testing.T) {
 	x.is("its rival", tx, 0, "reversed 1")
 	if !locked {
 		t.Error("a block could come between a proof and its posting")
+	}
+}
+
+// An operator's word and the consumer's proof meet: the consumer reverses the deposit after the
+// operator's call has read it. That call meets ErrRetry, runs again, and is refused by the deposit as it is
+// then: the fact is posted once, and the operator reads why his word changes nothing.
+func TestAReversalByWordMeetsThatOfTheConsumer(t *testing.T) {
+	x := newExchange(newHost(t, sqlstore.Postgres))
+	x.blocks(1)
+	tx := x.pays(to("ann", 5))
+	x.mine(tx)
+	x.blocks(depth - 1)
+	x.is("deep", tx, 0, "credited 1")
+	for range depth {
+		x.do(utxo.Disconnected{Hash: x.tip().Hash})
+		x.chain = x.chain[:len(x.chain)-1]
+	}
+	calls := 0
+	_, err := ReverseDeposit(t.Context(), x.store, utxotest.Out(tx, 0), "olga", "it will not come back",
+		func(ctx context.Context, conn sqlstore.Tx, u store.Unit, facts []Fact) error {
+			calls++
+			x.connect(x.spends(tx.TxIn[0].PreviousOutPoint, utxotest.Pay(1, utxotest.Foreign)))
+			for range depth - 1 {
+				x.connect()
+			}
+			x.work()
+			x.is("its rival, meanwhile", tx, 0, "reversed 1")
+			return nil // the posting of the consumer would refuse it already: here the deposit alone does
+		})
+	if !errors.Is(err, statemachine.ErrIllegal) || errors.Is(err, store.ErrRetry) || calls != 1 {
+		t.Errorf("after %d calls: %v", calls, err)
+	}
+	if n := x.postings(tx, 0); n != 2 {
+		t.Errorf("%d postings", n)
+	}
+	x.check()
+	lines, _, err := store.NewJournal(x.store).Page(t.Context(), "", 100)
+	if err != nil || len(lines) != 1 || lines[0].Outcome != "illegal" {
+		t.Errorf("the journal has %+v, %v", lines, err)
 	}
 }
 

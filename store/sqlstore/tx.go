@@ -160,7 +160,7 @@ func (t *tx) again(err error) bool {
 	switch {
 	case errors.Is(err, store.ErrUnknownCommit):
 		return false
-	case transient(err):
+	case transient(err), errors.Is(err, store.ErrRetry): // fn may have met it by a look of its own
 		return true
 	}
 	old := func(refusal error) bool { return errors.Is(err, refusal) && errors.Is(t.err, refusal) }

@@ -23,7 +23,7 @@ var requestTable = newTable(table[withdrawal.Request]{
 		return list{{"status text", always(&r.Status)}, {"first_approver text", maybe(&r.FirstApprover)}, {"second_approver text", maybe(&r.SecondApprover)},
 			{"closed_by text", maybe(&r.ClosedBy)}, {"close_reason text", always(&r.CloseReason)}, {"queued_at time", maybe(&r.QueuedAt)},
 			{"final_tx_hash text", maybe(&r.FinalTxHash)}, {"held bool", always(&r.Held)}, {"mined text", maybe(&r.Mined)},
-			{"acknowledged bool", always(&r.Acknowledged)}, {"disproved text", maybe(&r.Disproved)}, {"strays_on_file int", always(&r.StraysOnFile)},
+			{"acknowledged bool", always(&r.Acknowledged)}, {"disproved text", maybe(&r.Disproved)}, {"disproved_by text", maybe(&r.DisprovedBy)}, {"strays_on_file int", always(&r.StraysOnFile)},
 			{"strays_sent int", always(&r.StraysSent)}, {"taken text", maybe(&r.Taken)}, {"told text", maybe(&r.Told)},
 			{"refunded_at time", maybe(&r.RefundedAt)},
 			{"refunded_by text", maybe(&r.RefundedBy)}, {"refund_reference text", maybe(&r.RefundReference)},

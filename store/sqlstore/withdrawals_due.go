@@ -31,7 +31,7 @@ const (
 	requestOfJob  = "x.withdrawal_request_id"
 
 	// A request that no operator has stopped, and that nobody says was paid.
-	goesOn = "NOT q.held AND q.mined IS NULL AND q.strays_sent = 0"
+	goesOn = "NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)"
 	// A request that the host has given nothing back of, that nobody has settled as paid
 	// beside its end, and that the system may refund.
 	unrefunded   = "x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL"

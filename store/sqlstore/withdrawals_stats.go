@@ -98,7 +98,7 @@ var (
 	countBatches = perChain("SELECT coalesce(sum(CASE WHEN x.next_check_at < $1 THEN 1 END), 0), min(x.created_at), max(x.created_at) " +
 		"FROM @withdrawal_batches x WHERE " +
 		dueBatches[withdrawal.DueBatchCheck].where + "{chain x.chain_id}")
-	oldestToRefund       = perChain("SELECT (SELECT min(x.updated_at) FROM @withdrawal_requests x WHERE " + toRefund + "{chain x.chain_id}), " +
+	oldestToRefund = perChain("SELECT (SELECT min(x.updated_at) FROM @withdrawal_requests x WHERE " + toRefund + "{chain x.chain_id}), " +
 		"(SELECT max(x.updated_at) FROM @withdrawal_requests x WHERE " + toRefund + "{chain x.chain_id})")
 	countPaidAndRefunded = perChain("SELECT count(*) FROM @withdrawal_requests x WHERE " + paidAndRefunded + "{chain x.chain_id}")
 	countIncidents       = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")

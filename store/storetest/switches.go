@@ -276,7 +276,7 @@ func (r *relays) stopped(t *testing.T) {
 		if due, next, actions := offered(); due != 0 || !next.IsZero() || actions != 0 {
 			t.Errorf("of %s that is stopped: %d, %v, %d", scope, due, next, actions)
 		}
-		refusedWith(t, errOf(r.service.Do(ctx, waits, claim)), switches.ErrStopped, "a claim")
+		refusedWith(t, errOf(r.service.Do(ctx, waits, claim)), switches.ErrOnHold, "a claim")
 		r.do(t, syncs, relayFinished(start, 1, statemachine.Done))
 		noError(t, errOf(service.Do(ctx, scope, startEvent(scope, 0))))
 		r.do(t, waits, claim, relayFinished(start, 1, statemachine.Done))
@@ -308,7 +308,7 @@ func (r *tenants) stopped(t *testing.T) {
 				t.Errorf("%v after the issue of what is not charged it owes %+v", after, do)
 			}
 		}
-		refusedWith(t, errOf(r.service.Do(ctx, waits, intended(waits))), switches.ErrStopped, "a charge")
+		refusedWith(t, errOf(r.service.Do(ctx, waits, intended(waits))), switches.ErrOnHold, "a charge")
 		r.do(t, out, dunning.ChargeAnswered{By: biller, Invoice: issued(out).Invoice, Key: issued(out).Invoice + "/0", Outcome: statemachine.Done})
 		noError(t, errOf(service.Do(ctx, scope, startEvent(scope, 0))))
 		late := intended(waits)

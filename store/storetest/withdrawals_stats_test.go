@@ -26,7 +26,7 @@ func TestStatisticsCountWhatTheirFieldsSay(t *testing.T) {
 		Jobs: map[withdrawal.JobStatus]int64{withdrawal.JobPending: 2, withdrawal.JobProcessing: 3, withdrawal.JobConfirming: 2,
 			withdrawal.JobConfirmed: 4, withdrawal.JobFailed: 1},
 		OldestPending: minute(-9), OldestApproved: minute(-26).Add(odd), OldestQueued: minute(-50), OldestJob: minute(-6), OldestReview: minute(-50), OldestSent: minute(-40),
-		OldestToRefund: minute(-30), InReview: 1, LeaseExpired: 2, CheckOverdue: 1, Incidents: 1, OpenIncidents: 1,
+		OldestToRefund: minute(-30), Latest: minute(60), InReview: 1, LeaseExpired: 2, CheckOverdue: 1, Incidents: 1, OpenIncidents: 1,
 		ApprovalTime: ((4*time.Minute + odd) / 9).Truncate(tick), ConfirmationTime: 10*time.Minute + (odd / 2).Truncate(tick),
 		Ended: 3, Completed: 2, Executions: 8, Retries: 1, GasUsed: "36893488147419103234", GasJobs: 2,
 		// On evm one is sent, and one is claimed for longer than its lease; on utxos nine are open.

@@ -41,6 +41,7 @@ CREATE TABLE @withdrawal_requests (
 	told {text}, -- what was said beside the record, oldest first: words with a space between two, as mined:0xab or taken@3:0xab
 	acknowledged {bool} NOT NULL DEFAULT FALSE, -- an operator has settled what told says
 	disproved {text}, -- a transaction on file that was declared dead and then mined
+	disproved_by {text}, -- who said that it was mined
 	strays_on_file {int} NOT NULL DEFAULT 0, -- rows of withdrawal_strays
 	strays_sent {int} NOT NULL DEFAULT 0, -- of them, those that are said to be sent and are not settled
 	taken {text}, -- the latest hash of another request, or of a filler, that a signer answered with

@@ -320,7 +320,7 @@ SELECT count(CASE WHEN paid_at IS NULL AND voided_at IS NULL AND amount > 0 THEN
 	FROM @invoices
 	WHERE paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL;
 -- countJobs[false]
-SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -334,7 +334,7 @@ SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q
 	FROM @withdrawal_queue x
 	WHERE x.status = 'confirming';
 -- countJobs[true]
-SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1725,7 +1725,7 @@ SELECT min(x.next_check_at)
 -- dueWithdrawals[claim].ahead[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1739,7 +1739,7 @@ SELECT x.withdrawal_request_id
 -- dueWithdrawals[claim].ahead[1]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1753,7 +1753,7 @@ SELECT x.withdrawal_request_id
 -- dueWithdrawals[claim].ahead[2]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1767,7 +1767,7 @@ SELECT x.withdrawal_request_id
 -- dueWithdrawals[claim].found[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1781,7 +1781,7 @@ SELECT x.withdrawal_request_id
 -- dueWithdrawals[claim].found[1]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1795,7 +1795,7 @@ SELECT x.withdrawal_request_id
 -- dueWithdrawals[claim].found[2]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1809,7 +1809,7 @@ SELECT x.withdrawal_request_id
 -- dueWithdrawals[claim].soon[0]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1825,7 +1825,7 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 -- dueWithdrawals[claim].soon[1]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1841,7 +1841,7 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 -- dueWithdrawals[claim].soon[2]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1857,7 +1857,7 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 -- dueWithdrawals[enqueue].ahead[0]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $2 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
@@ -1867,7 +1867,7 @@ SELECT x.id
 -- dueWithdrawals[enqueue].ahead[1]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $2 AND x.chain_id = $3 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $2 AND x.chain_id = $3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
@@ -1877,7 +1877,7 @@ SELECT x.id
 -- dueWithdrawals[enqueue].found[0]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= $2 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= $2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
@@ -1887,7 +1887,7 @@ SELECT x.id
 -- dueWithdrawals[enqueue].found[1]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= $2 AND x.chain_id = $3 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= $2 AND x.chain_id = $3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
@@ -1897,7 +1897,7 @@ SELECT x.id
 -- dueWithdrawals[enqueue].soon[0]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $1 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
@@ -1906,7 +1906,7 @@ SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 -- dueWithdrawals[enqueue].soon[1]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $1 AND x.chain_id = $2 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > $1 AND x.chain_id = $2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || $2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce((SELECT CASE WHEN @settle_moved(false) THEN 'send' END), (SELECT s.recovery
 	FROM @settle_switches s
@@ -3393,9 +3393,9 @@ SELECT x.id
 	FROM unnest($1::text::uuid[]) AS u(id) LIMIT (SELECT NULL::bigint)) AS r)
 	ORDER BY x.id FOR NO KEY UPDATE OF x;
 -- requestTable.made.insertOne
-INSERT INTO @withdrawal_requests (id, user_id, asset_id, chain_id, to_address, memo, amount, amount_raw, decimals, requested_by, approvals_needed, created_at, status, first_approver, second_approver, closed_by, close_reason, queued_at, final_tx_hash, held, mined, acknowledged, disproved, strays_on_file, strays_sent, taken, told, refunded_at, refunded_by, refund_reference, paid_after, version, updated_at, offer_at, approved_at) SELECT r.id, r.user_id, r.asset_id, r.chain_id, r.to_address, r.memo, r.amount, r.amount_raw, r.decimals, r.requested_by, r.approvals_needed, r.created_at, r.status, r.first_approver, r.second_approver, r.closed_by, r.close_reason, r.queued_at, r.final_tx_hash, r.held, r.mined, r.acknowledged, r.disproved, r.strays_on_file, r.strays_sent, r.taken, r.told, r.refunded_at, r.refunded_by, r.refund_reference, r.paid_after, r.version, r.updated_at, r.offer_at, r.approved_at
-	FROM (SELECT u.id, u.user_id, u.asset_id, u.chain_id, u.to_address, u.memo, u.amount, u.amount_raw, u.decimals, u.requested_by, u.approvals_needed, u.created_at, u.status, u.first_approver, u.second_approver, u.closed_by, u.close_reason, u.queued_at, u.final_tx_hash, u.held, u.mined, u.acknowledged, u.disproved, u.strays_on_file, u.strays_sent, u.taken, u.told, u.refunded_at, u.refunded_by, u.refund_reference, u.paid_after, u.version, u.updated_at, u.offer_at, u.approved_at
-	FROM unnest($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::numeric[], $8::text::text[], $9::text::bigint[], $10::text::text[], $11::text::bigint[], $12::text::timestamptz[], $13::text::text[], $14::text::text[], $15::text::text[], $16::text::text[], $17::text::text[], $18::text::timestamptz[], $19::text::text[], $20::text::boolean[], $21::text::text[], $22::text::boolean[], $23::text::text[], $24::text::bigint[], $25::text::bigint[], $26::text::text[], $27::text::text[], $28::text::timestamptz[], $29::text::text[], $30::text::text[], $31::text::text[], $32::text::bigint[], $33::text::timestamptz[], $34::text::timestamptz[], $35::text::timestamptz[]) AS u(id, user_id, asset_id, chain_id, to_address, memo, amount, amount_raw, decimals, requested_by, approvals_needed, created_at, status, first_approver, second_approver, closed_by, close_reason, queued_at, final_tx_hash, held, mined, acknowledged, disproved, strays_on_file, strays_sent, taken, told, refunded_at, refunded_by, refund_reference, paid_after, version, updated_at, offer_at, approved_at) LIMIT (SELECT NULL::bigint)) AS r;
+INSERT INTO @withdrawal_requests (id, user_id, asset_id, chain_id, to_address, memo, amount, amount_raw, decimals, requested_by, approvals_needed, created_at, status, first_approver, second_approver, closed_by, close_reason, queued_at, final_tx_hash, held, mined, acknowledged, disproved, disproved_by, strays_on_file, strays_sent, taken, told, refunded_at, refunded_by, refund_reference, paid_after, version, updated_at, offer_at, approved_at) SELECT r.id, r.user_id, r.asset_id, r.chain_id, r.to_address, r.memo, r.amount, r.amount_raw, r.decimals, r.requested_by, r.approvals_needed, r.created_at, r.status, r.first_approver, r.second_approver, r.closed_by, r.close_reason, r.queued_at, r.final_tx_hash, r.held, r.mined, r.acknowledged, r.disproved, r.disproved_by, r.strays_on_file, r.strays_sent, r.taken, r.told, r.refunded_at, r.refunded_by, r.refund_reference, r.paid_after, r.version, r.updated_at, r.offer_at, r.approved_at
+	FROM (SELECT u.id, u.user_id, u.asset_id, u.chain_id, u.to_address, u.memo, u.amount, u.amount_raw, u.decimals, u.requested_by, u.approvals_needed, u.created_at, u.status, u.first_approver, u.second_approver, u.closed_by, u.close_reason, u.queued_at, u.final_tx_hash, u.held, u.mined, u.acknowledged, u.disproved, u.disproved_by, u.strays_on_file, u.strays_sent, u.taken, u.told, u.refunded_at, u.refunded_by, u.refund_reference, u.paid_after, u.version, u.updated_at, u.offer_at, u.approved_at
+	FROM unnest($1::text::uuid[], $2::text::uuid[], $3::text::uuid[], $4::text::text[], $5::text::text[], $6::text::text[], $7::text::numeric[], $8::text::text[], $9::text::bigint[], $10::text::text[], $11::text::bigint[], $12::text::timestamptz[], $13::text::text[], $14::text::text[], $15::text::text[], $16::text::text[], $17::text::text[], $18::text::timestamptz[], $19::text::text[], $20::text::boolean[], $21::text::text[], $22::text::boolean[], $23::text::text[], $24::text::text[], $25::text::bigint[], $26::text::bigint[], $27::text::text[], $28::text::text[], $29::text::timestamptz[], $30::text::text[], $31::text::text[], $32::text::text[], $33::text::bigint[], $34::text::timestamptz[], $35::text::timestamptz[], $36::text::timestamptz[]) AS u(id, user_id, asset_id, chain_id, to_address, memo, amount, amount_raw, decimals, requested_by, approvals_needed, created_at, status, first_approver, second_approver, closed_by, close_reason, queued_at, final_tx_hash, held, mined, acknowledged, disproved, disproved_by, strays_on_file, strays_sent, taken, told, refunded_at, refunded_by, refund_reference, paid_after, version, updated_at, offer_at, approved_at) LIMIT (SELECT NULL::bigint)) AS r;
 -- requestTable.made.storedNow
 SELECT n.*
 	FROM (SELECT u.id, u.record, u.old_version
@@ -3413,9 +3413,9 @@ UPDATE @withdrawal_requests AS x
 	FROM r.old_offer_at;
 -- requestTable.made.updateOne
 UPDATE @withdrawal_requests AS x
-	SET status = r.status, first_approver = r.first_approver, second_approver = r.second_approver, closed_by = r.closed_by, close_reason = r.close_reason, queued_at = r.queued_at, final_tx_hash = r.final_tx_hash, held = r.held, mined = r.mined, acknowledged = r.acknowledged, disproved = r.disproved, strays_on_file = r.strays_on_file, strays_sent = r.strays_sent, taken = r.taken, told = r.told, refunded_at = r.refunded_at, refunded_by = r.refunded_by, refund_reference = r.refund_reference, paid_after = r.paid_after, version = r.version, updated_at = r.updated_at, offer_at = r.offer_at, approved_at = coalesce(r.approved_at, x.approved_at)
-	FROM (SELECT u.status, u.first_approver, u.second_approver, u.closed_by, u.close_reason, u.queued_at, u.final_tx_hash, u.held, u.mined, u.acknowledged, u.disproved, u.strays_on_file, u.strays_sent, u.taken, u.told, u.refunded_at, u.refunded_by, u.refund_reference, u.paid_after, u.version, u.updated_at, u.offer_at, u.approved_at, u.id, u.old_version, u.old_offer_at
-	FROM unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::timestamptz[], $7::text::text[], $8::text::boolean[], $9::text::text[], $10::text::boolean[], $11::text::text[], $12::text::bigint[], $13::text::bigint[], $14::text::text[], $15::text::text[], $16::text::timestamptz[], $17::text::text[], $18::text::text[], $19::text::text[], $20::text::bigint[], $21::text::timestamptz[], $22::text::timestamptz[], $23::text::timestamptz[], $24::text::uuid[], $25::text::bigint[], $26::text::timestamptz[]) AS u(status, first_approver, second_approver, closed_by, close_reason, queued_at, final_tx_hash, held, mined, acknowledged, disproved, strays_on_file, strays_sent, taken, told, refunded_at, refunded_by, refund_reference, paid_after, version, updated_at, offer_at, approved_at, id, old_version, old_offer_at) LIMIT (SELECT NULL::bigint)) AS r
+	SET status = r.status, first_approver = r.first_approver, second_approver = r.second_approver, closed_by = r.closed_by, close_reason = r.close_reason, queued_at = r.queued_at, final_tx_hash = r.final_tx_hash, held = r.held, mined = r.mined, acknowledged = r.acknowledged, disproved = r.disproved, disproved_by = r.disproved_by, strays_on_file = r.strays_on_file, strays_sent = r.strays_sent, taken = r.taken, told = r.told, refunded_at = r.refunded_at, refunded_by = r.refunded_by, refund_reference = r.refund_reference, paid_after = r.paid_after, version = r.version, updated_at = r.updated_at, offer_at = r.offer_at, approved_at = coalesce(r.approved_at, x.approved_at)
+	FROM (SELECT u.status, u.first_approver, u.second_approver, u.closed_by, u.close_reason, u.queued_at, u.final_tx_hash, u.held, u.mined, u.acknowledged, u.disproved, u.disproved_by, u.strays_on_file, u.strays_sent, u.taken, u.told, u.refunded_at, u.refunded_by, u.refund_reference, u.paid_after, u.version, u.updated_at, u.offer_at, u.approved_at, u.id, u.old_version, u.old_offer_at
+	FROM unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::text[], $5::text::text[], $6::text::timestamptz[], $7::text::text[], $8::text::boolean[], $9::text::text[], $10::text::boolean[], $11::text::text[], $12::text::text[], $13::text::bigint[], $14::text::bigint[], $15::text::text[], $16::text::text[], $17::text::timestamptz[], $18::text::text[], $19::text::text[], $20::text::text[], $21::text::bigint[], $22::text::timestamptz[], $23::text::timestamptz[], $24::text::timestamptz[], $25::text::uuid[], $26::text::bigint[], $27::text::timestamptz[]) AS u(status, first_approver, second_approver, closed_by, close_reason, queued_at, final_tx_hash, held, mined, acknowledged, disproved, disproved_by, strays_on_file, strays_sent, taken, told, refunded_at, refunded_by, refund_reference, paid_after, version, updated_at, offer_at, approved_at, id, old_version, old_offer_at) LIMIT (SELECT NULL::bigint)) AS r
 	WHERE x.id = r.id AND x.version = r.old_version AND x.offer_at IS NOT DISTINCT
 	FROM r.old_offer_at;
 -- requestsApproved[false]
@@ -3442,43 +3442,43 @@ SELECT status, count(*)
 	WHERE status IN ('completed', 'failed') AND updated_at >= $1 AND updated_at < $2 AND chain_id = $3
 	GROUP BY status;
 -- requestsOf
-SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = $4 AND (created_at, id) > ($1, $2)
 	ORDER BY created_at, id LIMIT $3;
 -- requestsOfAll
 SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'pending' AND (created_at, id) > ($1, $2)
 	ORDER BY created_at, id LIMIT $3) s_pending
 	UNION ALL SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'approved' AND (created_at, id) > ($1, $2)
 	ORDER BY created_at, id LIMIT $3) s_approved
 	UNION ALL SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'queued' AND (created_at, id) > ($1, $2)
 	ORDER BY created_at, id LIMIT $3) s_queued
 	UNION ALL SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'completed' AND (created_at, id) > ($1, $2)
 	ORDER BY created_at, id LIMIT $3) s_completed
 	UNION ALL SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'failed' AND (created_at, id) > ($1, $2)
 	ORDER BY created_at, id LIMIT $3) s_failed
 	UNION ALL SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'rejected' AND (created_at, id) > ($1, $2)
 	ORDER BY created_at, id LIMIT $3) s_rejected
 	UNION ALL SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'cancelled' AND (created_at, id) > ($1, $2)
 	ORDER BY created_at, id LIMIT $3) s_cancelled
@@ -3517,7 +3517,7 @@ UPDATE @wallet_owners AS o
 SELECT n.*
 	FROM (SELECT u.id
 	FROM unnest($1::text::uuid[]) AS u(id) LIMIT (SELECT NULL::bigint)) AS r
-	CROSS JOIN LATERAL (SELECT q.id, q.user_id, q.asset_id, q.chain_id, q.to_address, q.memo, q.amount, q.amount_raw, q.decimals, q.requested_by, q.approvals_needed, q.created_at, q.status, q.first_approver, q.second_approver, q.closed_by, q.close_reason, q.queued_at, q.final_tx_hash, q.held, q.mined, q.acknowledged, q.disproved, q.strays_on_file, q.strays_sent, q.taken, q.told, q.refunded_at, q.refunded_by, q.refund_reference, q.paid_after, q.version, q.updated_at, q.offer_at, j.id, j.withdrawal_request_id, j.chain_id, j.asset_on_chain_id, j.operation_wallet_address_id, j.to_address, j.amount_raw, j.amount_human, j.priority, j.max_retries, j.created_at, j.status, j.retry_count, j.scheduled_at, j.scheduled_from, j.slot, j.claimed_at, j.dispatched_at, j.dispatch_ref, j.txs_on_file, j.txs_dead, j.nonce, j.tx_hash, j.review, j.resolved_version, j.broadcast_at, j.evidence_height, j.evidence_hash, j.gas_used, j.gas_price, j.error_message, j.processed_at, j.deferrals, j.stopped_fence, j.dispatches, j.batch_id, j.version, j.lease_holder, j.lease_fence, j.lease_until, j.offer_at, j.next_check_at, j.rebroadcast, a.job_id, a.fence, a.worker, a.started_at, a.ended_at, a.outcome, a.error_message, a.tx_hash, a.dispatched_at, a.dispatch_ref, w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce
+	CROSS JOIN LATERAL (SELECT q.id, q.user_id, q.asset_id, q.chain_id, q.to_address, q.memo, q.amount, q.amount_raw, q.decimals, q.requested_by, q.approvals_needed, q.created_at, q.status, q.first_approver, q.second_approver, q.closed_by, q.close_reason, q.queued_at, q.final_tx_hash, q.held, q.mined, q.acknowledged, q.disproved, q.disproved_by, q.strays_on_file, q.strays_sent, q.taken, q.told, q.refunded_at, q.refunded_by, q.refund_reference, q.paid_after, q.version, q.updated_at, q.offer_at, j.id, j.withdrawal_request_id, j.chain_id, j.asset_on_chain_id, j.operation_wallet_address_id, j.to_address, j.amount_raw, j.amount_human, j.priority, j.max_retries, j.created_at, j.status, j.retry_count, j.scheduled_at, j.scheduled_from, j.slot, j.claimed_at, j.dispatched_at, j.dispatch_ref, j.txs_on_file, j.txs_dead, j.nonce, j.tx_hash, j.review, j.resolved_version, j.broadcast_at, j.evidence_height, j.evidence_hash, j.gas_used, j.gas_price, j.error_message, j.processed_at, j.deferrals, j.stopped_fence, j.dispatches, j.batch_id, j.version, j.lease_holder, j.lease_fence, j.lease_until, j.offer_at, j.next_check_at, j.rebroadcast, a.job_id, a.fence, a.worker, a.started_at, a.ended_at, a.outcome, a.error_message, a.tx_hash, a.dispatched_at, a.dispatch_ref, w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce
 	FROM @withdrawal_requests q
 	LEFT JOIN @withdrawal_queue j ON j.withdrawal_request_id = q.id AND j.number = (SELECT max(l.number)
 	FROM @withdrawal_queue l
@@ -3701,11 +3701,11 @@ SELECT x.chain, x.own, x.at, x.seen, x.version
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
 	CROSS JOIN @operation_wallet_addresses w
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND w.id = x.operation_wallet_address_id AND w.role = 'hot_wallet' AND w.status = 'active' AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > $2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $2 AND (x.scheduled_at <= $2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > $3) AND (x.offer_at IS NULL OR x.offer_at <= $2 OR x.offer_at > $3) AND x.id = (SELECT f.id
 	FROM @withdrawal_queue f
-	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = x.operation_wallet_address_id AND (CASE WHEN f.offer_at > f.scheduled_from THEN f.offer_at ELSE f.scheduled_from END) > $2 AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > $2 AND (f.scheduled_at <= $2 OR f.scheduled_at = f.scheduled_from OR f.scheduled_from > $3) AND (f.offer_at IS NULL OR f.offer_at <= $2 OR f.offer_at > $3)
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
@@ -3721,11 +3721,11 @@ SELECT x.withdrawal_request_id
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
 	CROSS JOIN @operation_wallet_addresses w
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND w.id = x.operation_wallet_address_id AND w.role = 'hot_wallet' AND w.status = 'active' AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > $2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > $2 AND (x.scheduled_at <= $2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > $3) AND (x.offer_at IS NULL OR x.offer_at <= $2 OR x.offer_at > $3) AND x.id = (SELECT f.id
 	FROM @withdrawal_queue f
-	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = x.operation_wallet_address_id AND (CASE WHEN f.offer_at > f.scheduled_from THEN f.offer_at ELSE f.scheduled_from END) > $2 AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > $2 AND (f.scheduled_at <= $2 OR f.scheduled_at = f.scheduled_from OR f.scheduled_from > $3) AND (f.offer_at IS NULL OR f.offer_at <= $2 OR f.offer_at > $3)
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
@@ -3743,7 +3743,7 @@ SELECT x.withdrawal_request_id
 	CROSS JOIN @withdrawal_queue x
 	WHERE upper(x.status) = 'PENDING' AND w.role = 'hot_wallet' AND w.status = 'active' AND x.id = (SELECT f.id
 	FROM @withdrawal_queue f
-	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = w.id AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) <= $2
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
@@ -3761,7 +3761,7 @@ SELECT x.withdrawal_request_id
 	CROSS JOIN @withdrawal_queue x
 	WHERE upper(x.status) = 'PENDING' AND w.role = 'hot_wallet' AND w.status = 'active' AND x.id = (SELECT f.id
 	FROM @withdrawal_queue f
-	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = w.id AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) <= $2
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
@@ -3776,7 +3776,7 @@ SELECT x.withdrawal_request_id
 -- sequentialClaims.soon[0]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -3792,7 +3792,7 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 -- sequentialClaims.soon[1]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w

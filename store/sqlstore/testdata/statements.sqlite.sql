@@ -279,7 +279,7 @@ SELECT count(CASE WHEN paid_at IS NULL AND voided_at IS NULL AND amount > 0 THEN
 	FROM @invoices
 	WHERE paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL;
 -- countJobs[false]
-SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -293,7 +293,7 @@ SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q
 	FROM @withdrawal_queue x
 	WHERE x.status = 'confirming';
 -- countJobs[true]
-SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+SELECT 'pending', count(*), min(CASE WHEN x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1563,7 +1563,7 @@ SELECT min(x.next_check_at)
 -- dueWithdrawals[claim].ahead[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1577,7 +1577,7 @@ SELECT x.withdrawal_request_id
 -- dueWithdrawals[claim].ahead[1]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1591,7 +1591,7 @@ SELECT x.withdrawal_request_id
 -- dueWithdrawals[claim].ahead[2]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1605,7 +1605,7 @@ SELECT x.withdrawal_request_id
 -- dueWithdrawals[claim].found[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1619,7 +1619,7 @@ SELECT x.withdrawal_request_id
 -- dueWithdrawals[claim].found[1]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1633,7 +1633,7 @@ SELECT x.withdrawal_request_id
 -- dueWithdrawals[claim].found[2]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1647,7 +1647,7 @@ SELECT x.withdrawal_request_id
 -- dueWithdrawals[claim].soon[0]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1663,7 +1663,7 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 -- dueWithdrawals[claim].soon[1]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1679,7 +1679,7 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 -- dueWithdrawals[claim].soon[2]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -1695,7 +1695,7 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 -- dueWithdrawals[enqueue].ahead[0]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
@@ -1705,7 +1705,7 @@ SELECT x.id
 -- dueWithdrawals[enqueue].ahead[1]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND x.chain_id = ?3 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND x.chain_id = ?3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
@@ -1715,7 +1715,7 @@ SELECT x.id
 -- dueWithdrawals[enqueue].found[0]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
@@ -1725,7 +1725,7 @@ SELECT x.id
 -- dueWithdrawals[enqueue].found[1]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND x.chain_id = ?3 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND x.chain_id = ?3 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
@@ -1735,7 +1735,7 @@ SELECT x.id
 -- dueWithdrawals[enqueue].soon[0]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
@@ -1744,7 +1744,7 @@ SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 -- dueWithdrawals[enqueue].soon[1]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND x.chain_id = ?2 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND x.chain_id = ?2 AND NOT ((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
@@ -3157,8 +3157,8 @@ SELECT x.id
 	FROM json_each(?1)) AS r)
 	ORDER BY x.id FOR NO KEY UPDATE OF x;
 -- requestTable.made.insertOne
-INSERT INTO @withdrawal_requests (id, user_id, asset_id, chain_id, to_address, memo, amount, amount_raw, decimals, requested_by, approvals_needed, created_at, status, first_approver, second_approver, closed_by, close_reason, queued_at, final_tx_hash, held, mined, acknowledged, disproved, strays_on_file, strays_sent, taken, told, refunded_at, refunded_by, refund_reference, paid_after, version, updated_at, offer_at, approved_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35);
+INSERT INTO @withdrawal_requests (id, user_id, asset_id, chain_id, to_address, memo, amount, amount_raw, decimals, requested_by, approvals_needed, created_at, status, first_approver, second_approver, closed_by, close_reason, queued_at, final_tx_hash, held, mined, acknowledged, disproved, disproved_by, strays_on_file, strays_sent, taken, told, refunded_at, refunded_by, refund_reference, paid_after, version, updated_at, offer_at, approved_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36);
 -- requestTable.made.storedNow
 SELECT x.id, x.version, 0, l.version
 	FROM (SELECT value->>0 AS id, value->>1 AS record, value->>2 AS old_version
@@ -3173,9 +3173,9 @@ UPDATE @withdrawal_requests AS x
 	FROM ?4;
 -- requestTable.made.updateOne
 UPDATE @withdrawal_requests AS x
-	SET status = ?1, first_approver = ?2, second_approver = ?3, closed_by = ?4, close_reason = ?5, queued_at = ?6, final_tx_hash = ?7, held = ?8, mined = ?9, acknowledged = ?10, disproved = ?11, strays_on_file = ?12, strays_sent = ?13, taken = ?14, told = ?15, refunded_at = ?16, refunded_by = ?17, refund_reference = ?18, paid_after = ?19, version = ?20, updated_at = ?21, offer_at = ?22, approved_at = coalesce(?23, x.approved_at)
-	WHERE x.id = ?24 AND x.version = ?25 AND x.offer_at || substr('.000000', length(x.offer_at) - 18) IS NOT DISTINCT
-	FROM ?26;
+	SET status = ?1, first_approver = ?2, second_approver = ?3, closed_by = ?4, close_reason = ?5, queued_at = ?6, final_tx_hash = ?7, held = ?8, mined = ?9, acknowledged = ?10, disproved = ?11, disproved_by = ?12, strays_on_file = ?13, strays_sent = ?14, taken = ?15, told = ?16, refunded_at = ?17, refunded_by = ?18, refund_reference = ?19, paid_after = ?20, version = ?21, updated_at = ?22, offer_at = ?23, approved_at = coalesce(?24, x.approved_at)
+	WHERE x.id = ?25 AND x.version = ?26 AND x.offer_at || substr('.000000', length(x.offer_at) - 18) IS NOT DISTINCT
+	FROM ?27;
 -- requestsApproved[false]
 SELECT created_at, approved_at
 	FROM @withdrawal_requests
@@ -3200,43 +3200,43 @@ SELECT status, count(*)
 	WHERE status IN ('completed', 'failed') AND updated_at >= ?1 AND updated_at < ?2 AND chain_id = ?3
 	GROUP BY status;
 -- requestsOf
-SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = ?4 AND (created_at, id) > (?1, ?2)
 	ORDER BY created_at, id LIMIT ?3;
 -- requestsOfAll
 SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'pending' AND (created_at, id) > (?1, ?2)
 	ORDER BY created_at, id LIMIT ?3) s_pending
 	UNION ALL SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'approved' AND (created_at, id) > (?1, ?2)
 	ORDER BY created_at, id LIMIT ?3) s_approved
 	UNION ALL SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'queued' AND (created_at, id) > (?1, ?2)
 	ORDER BY created_at, id LIMIT ?3) s_queued
 	UNION ALL SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'completed' AND (created_at, id) > (?1, ?2)
 	ORDER BY created_at, id LIMIT ?3) s_completed
 	UNION ALL SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'failed' AND (created_at, id) > (?1, ?2)
 	ORDER BY created_at, id LIMIT ?3) s_failed
 	UNION ALL SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'rejected' AND (created_at, id) > (?1, ?2)
 	ORDER BY created_at, id LIMIT ?3) s_rejected
 	UNION ALL SELECT *
-	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
+	FROM (SELECT x.id, x.user_id, x.asset_id, x.chain_id, x.to_address, x.memo, x.amount, x.amount_raw, x.decimals, x.requested_by, x.approvals_needed, x.created_at, x.status, x.first_approver, x.second_approver, x.closed_by, x.close_reason, x.queued_at, x.final_tx_hash, x.held, x.mined, x.acknowledged, x.disproved, x.disproved_by, x.strays_on_file, x.strays_sent, x.taken, x.told, x.refunded_at, x.refunded_by, x.refund_reference, x.paid_after, x.version, x.updated_at, x.offer_at
 	FROM @withdrawal_requests x
 	WHERE x.status = 'cancelled' AND (created_at, id) > (?1, ?2)
 	ORDER BY created_at, id LIMIT ?3) s_cancelled
@@ -3264,7 +3264,7 @@ UPDATE @wallet_owners AS o
 	SET scan_id = ?3
 	WHERE o.wallet_id = ?1 AND o.owner_tag = ?2;
 -- selectAggregates
-SELECT q.id, q.user_id, q.asset_id, q.chain_id, q.to_address, q.memo, q.amount, q.amount_raw, q.decimals, q.requested_by, q.approvals_needed, q.created_at, q.status, q.first_approver, q.second_approver, q.closed_by, q.close_reason, q.queued_at, q.final_tx_hash, q.held, q.mined, q.acknowledged, q.disproved, q.strays_on_file, q.strays_sent, q.taken, q.told, q.refunded_at, q.refunded_by, q.refund_reference, q.paid_after, q.version, q.updated_at, q.offer_at, j.id, j.withdrawal_request_id, j.chain_id, j.asset_on_chain_id, j.operation_wallet_address_id, j.to_address, j.amount_raw, j.amount_human, j.priority, j.max_retries, j.created_at, j.status, j.retry_count, j.scheduled_at, j.scheduled_from, j.slot, j.claimed_at, j.dispatched_at, j.dispatch_ref, j.txs_on_file, j.txs_dead, j.nonce, j.tx_hash, j.review, j.resolved_version, j.broadcast_at, j.evidence_height, j.evidence_hash, j.gas_used, j.gas_price, j.error_message, j.processed_at, j.deferrals, j.stopped_fence, j.dispatches, j.batch_id, j.version, j.lease_holder, j.lease_fence, j.lease_until, j.offer_at, j.next_check_at, j.rebroadcast, a.job_id, a.fence, a.worker, a.started_at, a.ended_at, a.outcome, a.error_message, a.tx_hash, a.dispatched_at, a.dispatch_ref, w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce
+SELECT q.id, q.user_id, q.asset_id, q.chain_id, q.to_address, q.memo, q.amount, q.amount_raw, q.decimals, q.requested_by, q.approvals_needed, q.created_at, q.status, q.first_approver, q.second_approver, q.closed_by, q.close_reason, q.queued_at, q.final_tx_hash, q.held, q.mined, q.acknowledged, q.disproved, q.disproved_by, q.strays_on_file, q.strays_sent, q.taken, q.told, q.refunded_at, q.refunded_by, q.refund_reference, q.paid_after, q.version, q.updated_at, q.offer_at, j.id, j.withdrawal_request_id, j.chain_id, j.asset_on_chain_id, j.operation_wallet_address_id, j.to_address, j.amount_raw, j.amount_human, j.priority, j.max_retries, j.created_at, j.status, j.retry_count, j.scheduled_at, j.scheduled_from, j.slot, j.claimed_at, j.dispatched_at, j.dispatch_ref, j.txs_on_file, j.txs_dead, j.nonce, j.tx_hash, j.review, j.resolved_version, j.broadcast_at, j.evidence_height, j.evidence_hash, j.gas_used, j.gas_price, j.error_message, j.processed_at, j.deferrals, j.stopped_fence, j.dispatches, j.batch_id, j.version, j.lease_holder, j.lease_fence, j.lease_until, j.offer_at, j.next_check_at, j.rebroadcast, a.job_id, a.fence, a.worker, a.started_at, a.ended_at, a.outcome, a.error_message, a.tx_hash, a.dispatched_at, a.dispatch_ref, w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce
 	FROM (SELECT value AS id
 	FROM json_each(?1)) AS r
 	CROSS JOIN @withdrawal_requests q
@@ -3438,11 +3438,11 @@ SELECT x.chain, x.own, x.at, x.seen, x.version
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
 	CROSS JOIN @operation_wallet_addresses w
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND w.id = x.operation_wallet_address_id AND w.role = 'hot_wallet' AND w.status = 'active' AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND x.id = (SELECT f.id
 	FROM @withdrawal_queue f
-	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = x.operation_wallet_address_id AND (CASE WHEN f.offer_at > f.scheduled_from THEN f.offer_at ELSE f.scheduled_from END) > ?2 AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > ?2 AND (f.scheduled_at <= ?2 OR f.scheduled_at = f.scheduled_from OR f.scheduled_from > ?3) AND (f.offer_at IS NULL OR f.offer_at <= ?2 OR f.offer_at > ?3)
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
@@ -3458,11 +3458,11 @@ SELECT x.withdrawal_request_id
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
 	CROSS JOIN @operation_wallet_addresses w
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND w.id = x.operation_wallet_address_id AND w.role = 'hot_wallet' AND w.status = 'active' AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND x.id = (SELECT f.id
 	FROM @withdrawal_queue f
-	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = x.operation_wallet_address_id AND (CASE WHEN f.offer_at > f.scheduled_from THEN f.offer_at ELSE f.scheduled_from END) > ?2 AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > ?2 AND (f.scheduled_at <= ?2 OR f.scheduled_at = f.scheduled_from OR f.scheduled_from > ?3) AND (f.offer_at IS NULL OR f.offer_at <= ?2 OR f.offer_at > ?3)
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
@@ -3480,7 +3480,7 @@ SELECT x.withdrawal_request_id
 	CROSS JOIN @withdrawal_queue x
 	WHERE upper(x.status) = 'PENDING' AND w.role = 'hot_wallet' AND w.status = 'active' AND x.id = (SELECT f.id
 	FROM @withdrawal_queue f
-	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = w.id AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) <= ?2
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
@@ -3498,7 +3498,7 @@ SELECT x.withdrawal_request_id
 	CROSS JOIN @withdrawal_queue x
 	WHERE upper(x.status) = 'PENDING' AND w.role = 'hot_wallet' AND w.status = 'active' AND x.id = (SELECT f.id
 	FROM @withdrawal_queue f
-	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE f.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = w.id AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) <= ?2
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
@@ -3513,7 +3513,7 @@ SELECT x.withdrawal_request_id
 -- sequentialClaims.soon[0]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
@@ -3529,7 +3529,7 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 -- sequentialClaims.soon[1]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
 	FROM @withdrawal_queue x
-	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0
+	WHERE x.status = 'pending' AND (SELECT NOT q.held AND q.mined IS NULL AND q.strays_sent = 0 AND (q.taken IS NULL OR q.acknowledged)
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
