@@ -74,7 +74,6 @@ type lostHistory struct {
 	rand    *rand.Rand
 	steps   []func(*putCopy) error // one commit each
 	outside
-	cancelled []string
 	batches   []string
 	first     *putCopy // where it happens for the first time
 }
