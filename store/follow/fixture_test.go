@@ -146,11 +146,18 @@ func (h *host) id() (id uuid.UUID) {
 // order makes a request that has a job: lines of two machines.
 func (h *host) order() uuid.UUID {
 	h.t.Helper()
+	return h.approved(withdrawal.Enqueued{By: withdrawal.By{Actor: "system", Role: withdrawal.System}, Job: h.id(), AssetOnChain: h.id()})
+}
+
+// approved is a request that was approved, and what follows in the same transaction.
+func (h *host) approved(more ...withdrawal.Event) uuid.UUID {
+	h.t.Helper()
 	by := func(r withdrawal.Role) withdrawal.By { return withdrawal.By{Actor: r.String(), Role: r} }
 	id := h.id()
-	_, err := h.orders.Do(h.t.Context(), id, withdrawal.Submitted{By: by(withdrawal.System), Request: id, User: h.id(), Asset: h.id(),
-		Chain: chain, ToAddress: "0xABC", Amount: "100", Decimals: 18}, withdrawal.Approved{By: by(withdrawal.Approver)},
-		withdrawal.Enqueued{By: by(withdrawal.System), Job: h.id(), AssetOnChain: h.id(), Priority: withdrawal.Normal})
+	_, err := h.orders.Do(h.t.Context(), id, append([]withdrawal.Event{
+		withdrawal.Submitted{By: by(withdrawal.System), Request: id, User: h.id(), Asset: h.id(),
+			Chain: chain, ToAddress: "0xABC", Amount: "100", Decimals: 18},
+		withdrawal.Approved{By: by(withdrawal.Approver)}}, more...)...)
 	if err != nil {
 		h.t.Fatal(err)
 	}
