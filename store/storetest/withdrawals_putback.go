@@ -74,8 +74,8 @@ type lostHistory struct {
 	rand    *rand.Rand
 	steps   []func(*putCopy) error // one commit each
 	outside
-	batches   []string
-	first     *putCopy // where it happens for the first time
+	batches []string
+	first   *putCopy // where it happens for the first time
 }
 
 // outside is the chain, and all that was signed.
