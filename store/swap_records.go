@@ -35,6 +35,9 @@ type SwapRecords[A any] interface {
 	// skipped. One that cannot be read is left out; Get names it. In a View it is
 	// [statemachine.ErrIllegal].
 	Due(now time.Time, limit int) ([]A, error)
+	// Overslept returns up to limit items whose [swap.Item.DueAt] is after latest: a clock that
+	// was ahead has set it. Otherwise as Due.
+	Overslept(latest time.Time, limit int) ([]A, error)
 	// NextDue returns the earliest moment after now at which an item becomes
 	// due; zero if none does.
 	NextDue(now time.Time) (time.Time, error)

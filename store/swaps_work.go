@@ -31,7 +31,14 @@ func (w swapWork[A]) by() swap.By { return swap.By{Actor: w.name, Role: swap.Wor
 func (w swapWork[A]) claim(ctx context.Context, done []swapCommand[A], n int) ([]worker.Item[A], time.Time, error) {
 	return items(ctx, &w.swapCore, w.holder, done, n, func(b *swapBatch[A]) ([]worker.Item[A], time.Duration, error) {
 		return claim(b, claims[A, swap.Event, A]{
-			due:   func() ([]A, error) { return w.records(b.tx).Due(b.now, n) },
+			due: func() ([]A, error) {
+				return dueAndAhead(func(ahead time.Time, limit int) ([]A, error) {
+					if ahead.IsZero() {
+						return w.records(b.tx).Due(b.now, limit)
+					}
+					return w.records(b.tx).Overslept(ahead, limit)
+				}, b.now.Add(w.policy.Longest()), n)
+			},
 			next:  func() (time.Time, error) { return w.records(b.tx).NextDue(b.now) },
 			claim: swap.Claimed{By: w.by()}, lease: w.policy.Lease, most: w.policy.Lease,
 			item: func(a *A, _ time.Time) (string, A) { return swapID(a), *a },

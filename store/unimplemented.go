@@ -293,6 +293,9 @@ func (u UnimplementedWithdrawals) Wallets(...uuid.UUID) ([]withdrawal.HotWallet,
 type UnimplementedSwaps[A any] struct{ Unimplemented }
 
 func (u UnimplementedSwaps[A]) Due(time.Time, int) ([]A, error) { return none[[]A](u, "Due") }
+func (u UnimplementedSwaps[A]) Overslept(time.Time, int) ([]A, error) {
+	return none[[]A](u, "Overslept")
+}
 func (u UnimplementedSwaps[A]) Follow(Cursor, int) ([]statemachine.Transition[string], Cursor, error) {
 	return none2[[]statemachine.Transition[string], Cursor](u, "Follow")
 }

@@ -63,6 +63,11 @@
 // not jump. A person who says [NotSent] before look-ups have seen enough says when he looked, in
 // By.At, by another clock than the store's.
 //
+// A lease, or a pause, that is longer than the rules can say was given by a clock that was ahead,
+// and is not waited for ([Policy].Longest): the next worker gets the item, and its claim sets right
+// when it entered its state. How long an item is stored stays as it was written: a time-out by that
+// waits until the right clock is there, and the item becomes overdue before.
+//
 // Two waits go by the store's clock alone: after [Control.Restored] look-backs, and scans of the
 // vault's own history, count from RecoveredAt + Lease + CallTimeout on. Whoever restores a store
 // ends the processes of before first, or sees to it that its clock is not set forward until then.

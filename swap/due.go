@@ -3,6 +3,8 @@ package swap
 import (
 	"strings"
 	"time"
+
+	"github.com/settlehq/settle/statemachine"
 )
 
 // DueAt is when an item is due for a worker: at CheckAt, and not before the
@@ -17,11 +19,22 @@ func (i *Item) DueAt() time.Time {
 	return i.CheckAt
 }
 
-// Due reports whether a worker may claim the item at now.
+// Due reports whether the item is due for a worker at now. It is claimed also where it is due
+// later than the rules can say, see [Policy.Longest].
 func (i *Item) Due(now time.Time) bool {
 	at := i.DueAt()
 	return !at.IsZero() && !now.Before(at)
 }
+
+// Longest is for how long at most the rules put an item off. What is put off until later than
+// that, from now, was put off by a clock that was ahead: it is due now, see [statemachine.Due].
+// All processes of a store need the same policy.
+func (p *Policy) Longest() time.Duration {
+	return max(p.LookEvery, p.Lease, p.Cooldown, p.DeferFor, MaxDeferral, p.ConfirmTimeout, p.StaleAfter, p.RefundTimeout+p.OverdueAfter) + time.Microsecond
+}
+
+// due reports whether what is put off until a time is due at now.
+func (p *Policy) due(at, now time.Time) bool { return statemachine.Due(now, at, p.Longest()) }
 
 // CompareDue is the order in which due items are claimed, and in which a pass
 // goes through them: the oldest first, then by id in byte order.

@@ -2,6 +2,7 @@ package swap
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/settlehq/settle/statemachine"
 )
@@ -10,23 +11,42 @@ import (
 // worker brings nothing.
 func (s *step) claim(e *Claimed) error {
 	l := s.item.Lease
-	held := l.Held(s.by.At)
 	switch {
-	case e.Fence != 0 && e.Fence == l.Fence && held && l.Holder == s.by.Actor:
+	case e.Fence != 0 && e.Fence == l.Fence && l.Held(s.by.At) && l.Holder == s.by.Actor:
 		return nil
 	case e.Fence != 0 && e.Fence != l.Fence+1:
 		return s.refuse(statemachine.ErrFenced, fmt.Sprintf("the next fence is %d", l.Fence+1))
-	case held:
+	case l.Taken(s.by.At, s.p.Lease):
 		return s.refuse(statemachine.ErrHeld, "by "+l.Holder)
-	case s.item.CheckAt.IsZero() || s.by.At.Before(s.item.CheckAt):
+	case s.item.CheckAt.IsZero() || !s.p.due(s.item.CheckAt, s.by.At):
 		return s.refuse(statemachine.ErrIllegal, "nothing is due")
 	}
-	l, err := l.Claim(s.by.Actor, s.by.At, s.p.Lease)
+	l, err := l.Release().Claim(s.by.Actor, s.by.At, s.p.Lease)
 	if err != nil {
 		return s.refuse(statemachine.ErrInvalid, err.Error())
 	}
 	s.item.Lease, s.later = l, true
-	return nil
+	return s.rightTimes()
+}
+
+// rightTimes sets right what a clock that was ahead has left in an item: a time of the future
+// counts as now. Of what was stored once, such as Stored and the commit of an intent, nothing is
+// changed.
+func (s *step) rightTimes() error {
+	i, wrong := s.item, statemachine.Ahead(s.by.At, s.item.OverdueAt, s.p.Longest())
+	times := []*time.Time{&i.Entered, &i.Hold.At}
+	if c, ok := s.side.(*creditSide); ok {
+		times = append(times, &c.c.CountedAt, &c.c.GoneAt)
+	}
+	for _, at := range times {
+		if at.After(s.by.At) {
+			*at, wrong = s.by.At, true
+		}
+	}
+	if !wrong {
+		return nil
+	}
+	return s.note("its times were of a clock that was ahead")
 }
 
 // release frees the item; when it is due stays.

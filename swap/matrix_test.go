@@ -116,29 +116,33 @@ func matrix[A any](t *testing.T, order []string, states map[string]func() *run[A
 	}
 }
 
-func TestEveryEventInEveryStateOfADeposit(t *testing.T) {
+func depositStatesOf(t *testing.T) map[string]func() *run[swap.Deposit] {
 	d := func(f func(*testing.T) *run[swap.Deposit]) func() *run[swap.Deposit] {
 		return func() *run[swap.Deposit] { return f(t) }
 	}
+	return map[string]func() *run[swap.Deposit]{
+		"detected": d(detected), "ready": d(ready), "debited": d(debited), "to be refunded": d(toBeRefunded), "refund sent": d(refundSent), "to be quarantined": d(toBeQuarantined),
+		"intent":        func() *run[swap.Deposit] { return ready(t).begin(swap.Send) },
+		"processed":     func() *run[swap.Deposit] { return debited(t).found(1, 10) },
+		"refund intent": func() *run[swap.Deposit] { return toBeRefunded(t).begin(swap.Refund) },
+		"refunded":      func() *run[swap.Deposit] { return refundSent(t).found(1, 10) },
+		"as fees": func() *run[swap.Deposit] {
+			return memo(deposits(t).do(observedDeposit("sig1", 5)), "x").elapse()
+		},
+		"quarantined": func() *run[swap.Deposit] { return toBeQuarantined(t).begin(swap.Quarantine).answer(statemachine.Done) },
+		"quarantine failed": func() *run[swap.Deposit] {
+			r := toBeQuarantined(t)
+			for range 2 {
+				r.begin(swap.Quarantine).answer(statemachine.Failed).prove().release()
+			}
+			return r.begin(swap.Quarantine).answer(statemachine.Failed).prove()
+		},
+	}
+}
+
+func TestEveryEventInEveryStateOfADeposit(t *testing.T) {
 	matrix(t, []string{"detected", "ready", "intent", "debited", "processed", "as fees", "to be refunded", "refund intent", "refund sent", "refunded", "to be quarantined", "quarantined", "quarantine failed"},
-		map[string]func() *run[swap.Deposit]{
-			"detected": d(detected), "ready": d(ready), "debited": d(debited), "to be refunded": d(toBeRefunded), "refund sent": d(refundSent), "to be quarantined": d(toBeQuarantined),
-			"intent":        func() *run[swap.Deposit] { return ready(t).begin(swap.Send) },
-			"processed":     func() *run[swap.Deposit] { return debited(t).found(1, 10) },
-			"refund intent": func() *run[swap.Deposit] { return toBeRefunded(t).begin(swap.Refund) },
-			"refunded":      func() *run[swap.Deposit] { return refundSent(t).found(1, 10) },
-			"as fees": func() *run[swap.Deposit] {
-				return memo(deposits(t).do(observedDeposit("sig1", 5)), "x").elapse()
-			},
-			"quarantined": func() *run[swap.Deposit] { return toBeQuarantined(t).begin(swap.Quarantine).answer(statemachine.Done) },
-			"quarantine failed": func() *run[swap.Deposit] {
-				r := toBeQuarantined(t)
-				for range 2 {
-					r.begin(swap.Quarantine).answer(statemachine.Failed).prove().release()
-				}
-				return r.begin(swap.Quarantine).answer(statemachine.Failed).prove()
-			},
-		}, `
+		depositStatesOf(t), `
 claimed | touch | touch | touch | touch | illegal | illegal | touch | touch | touch | illegal | touch | touch | illegal
 elapsed | - | - | - | - | - | - | - | - | - | - | - | - | -
 done | invalid | invalid | debited, awaiting confirmation | - | - | invalid | invalid | refund sent, awaiting confirmation | - | - | invalid | - | =
@@ -168,21 +172,25 @@ order drop | illegal | illegal | illegal | illegal | illegal | illegal | illegal
 order acknowledge | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid | invalid`)
 }
 
-func TestEveryEventInEveryStateOfACredit(t *testing.T) {
+func creditStatesOf(t *testing.T) map[string]func() *run[swap.Credit] {
 	c := func(f func(*testing.T) *run[swap.Credit]) func() *run[swap.Credit] {
 		return func() *run[swap.Credit] { return f(t) }
 	}
+	return map[string]func() *run[swap.Credit]{
+		"pending": c(pending), "ripe": c(ripe), "ready": c(creditReady), "sending": c(sending), "awaiting": c(awaiting), "balance check": c(balanceCheck), "collecting": c(collecting),
+		"refund pending": c(refundPending), "refunded": c(refunded), "quarantined": c(quarantined),
+		"processed": func() *run[swap.Credit] { return awaiting(t).found(1, 10) },
+		"as fees": func() *run[swap.Credit] {
+			return credits(t).do(observedCredit("tx1", 5), swap.Confirmations{By: by(swap.Observer, t0), Count: 2})
+		},
+		"refund intent": func() *run[swap.Credit] { return refundPending(t).begin(swap.Refund) },
+		"moving":        func() *run[swap.Credit] { return quarantined(t).begin(swap.Quarantine) },
+	}
+}
+
+func TestEveryEventInEveryStateOfACredit(t *testing.T) {
 	matrix(t, []string{"pending", "ripe", "ready", "sending", "awaiting", "processed", "as fees", "balance check", "collecting", "refund pending", "refund intent", "refunded", "quarantined", "moving"},
-		map[string]func() *run[swap.Credit]{
-			"pending": c(pending), "ripe": c(ripe), "ready": c(creditReady), "sending": c(sending), "awaiting": c(awaiting), "balance check": c(balanceCheck), "collecting": c(collecting),
-			"refund pending": c(refundPending), "refunded": c(refunded), "quarantined": c(quarantined),
-			"processed": func() *run[swap.Credit] { return awaiting(t).found(1, 10) },
-			"as fees": func() *run[swap.Credit] {
-				return credits(t).do(observedCredit("tx1", 5), swap.Confirmations{By: by(swap.Observer, t0), Count: 2})
-			},
-			"refund intent": func() *run[swap.Credit] { return refundPending(t).begin(swap.Refund) },
-			"moving":        func() *run[swap.Credit] { return quarantined(t).begin(swap.Quarantine) },
-		}, `
+		creditStatesOf(t), `
 claimed | touch | touch | touch | touch | touch | illegal | illegal | touch | touch | touch | touch | touch | touch | touch
 elapsed | - | - | - | - | - | - | - | - | - | - | - | - | - | -
 done | invalid | invalid | invalid | sig created, awaiting confirmations | - | - | invalid | invalid | invalid | invalid | refunded | - | invalid | =

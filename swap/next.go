@@ -100,7 +100,7 @@ func (p *Policy) next(i *Item, x side, c Control, now time.Time, elapses func() 
 		step.Tasks, step.Due = []Task{a.task(Tell, "tell/"+number(i.Version))}, now.Add(p.LookEvery)
 		return step
 	}
-	if now.Before(i.CheckAt) && !i.Lease.Held(now) { // who holds it goes on at once
+	if !p.due(i.CheckAt, now) && !i.Lease.Held(now) { // who holds it goes on at once
 		step.Due = i.CheckAt
 		return step
 	}
@@ -112,10 +112,11 @@ func (p *Policy) next(i *Item, x side, c Control, now time.Time, elapses func() 
 		if (t.Do == Begin || t.Do == LookBack) && c.Recovering() && step.Why == "" {
 			step.Why = "nothing goes out before the vault's own history was scanned: on " + c.unscanned()
 		}
-		if !at.After(now) && t.Do != Tell {
+		if p.due(at, now) && t.Do != Tell {
 			step.Tasks = append(step.Tasks, t)
 			at = now.Add(p.LookEvery)
 		}
+		at = earlier(at, now.Add(p.Longest()))
 		if step.Due.IsZero() || at.Before(step.Due) {
 			step.Due = at
 		}
@@ -311,16 +312,19 @@ func (a *asking) persons() bool {
 // else can keep an item from its worker.
 func (s *step) schedule() {
 	i := s.item
-	if i.Version == s.old.Version && !(s.later && s.by.Role == Worker && !s.by.At.Before(i.CheckAt)) {
+	if i.Version == s.old.Version && !(s.later && s.by.Role == Worker && s.p.due(i.CheckAt, s.by.At)) {
 		return
 	}
 	a := s.p.ask(i, s.side, Control{}) // a look back is owed when what it bars is due
 	if i.Version != s.old.Version {
-		i.OverdueAt = s.overdue(a) // with the version only, so that a look-up which finds nothing puts no alert off
+		i.OverdueAt = earlier(s.overdue(a), s.by.At.Add(s.p.Longest())) // with the version only, so that a look-up which finds nothing puts no alert off
 	}
 	i.CheckAt = time.Time{}
 	for k, at := range a.at {
 		floor := s.by.At
+		if statemachine.Ahead(floor, at, s.p.Longest()) { // a clock was ahead
+			at = time.Time{}
+		}
 		if s.later && (a.tasks[k].Do != Tell || at.Before(floor)) {
 			floor = floor.Add(s.p.LookEvery)
 		}
@@ -395,6 +399,13 @@ func later(a, b time.Time) time.Time {
 		return a
 	}
 	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.After(b) {
+		return b
+	}
+	return a
 }
 
 // Overdue reports whether the item is somebody's business at now.

@@ -68,7 +68,7 @@ func (s *step) mayBegin(e *Begun, chain Chain, destination string) error {
 	switch at := i.beginAt(s.p, e.Action); {
 	case i.Attempts.Of(e.Action) >= s.p.MaxAttempts:
 		return s.refuse(statemachine.ErrIllegal, "all attempts were made")
-	case s.by.At.Before(at):
+	case !s.p.due(at, s.by.At):
 		return s.refuse(statemachine.ErrIllegal, "not before "+at.Format(time.RFC3339Nano))
 	case e.Action == Send && (!i.Terms.Frozen || i.Terms.micro(i.Amount)) || net == 0:
 		return s.refuse(statemachine.ErrIllegal, "nothing is left to pay")

@@ -116,7 +116,16 @@ func (w swaps[A]) copy(a *A) A {
 	return c
 }
 
-func (w swaps[A]) Due(now time.Time, limit int) (due []A, err error) {
+func (w swaps[A]) Due(now time.Time, limit int) ([]A, error) {
+	return w.due(limit, func(i *swap.Item) bool { return i.Due(now) })
+}
+
+func (w swaps[A]) Overslept(latest time.Time, limit int) ([]A, error) {
+	return w.due(limit, func(i *swap.Item) bool { return i.DueAt().After(latest) })
+}
+
+// due are the first of those that a worker claims some day and that is says it of.
+func (w swaps[A]) due(limit int, is func(*swap.Item) bool) (due []A, err error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, err
 	}
@@ -124,7 +133,7 @@ func (w swaps[A]) Due(now time.Time, limit int) (due []A, err error) {
 		return nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: w.name, Event: "due", Reason: "a View locks nothing"}
 	}
 	w.scan("due ", "due ", func(_ string, a *A) bool {
-		if head(a).Due(now) {
+		if is(head(a)) {
 			due = append(due, w.copy(a))
 		}
 		return len(due) < limit

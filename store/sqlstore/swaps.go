@@ -175,10 +175,17 @@ func (w swaps[A]) complete(stored map[string]*A) error {
 }
 
 // Due implements [store.DepositRecords].
-func (w swaps[A]) Due(now time.Time, limit int) ([]A, error) {
+func (w swaps[A]) Due(now time.Time, limit int) ([]A, error) { return w.due(now, time.Time{}, limit) }
+
+// Overslept implements [store.DepositRecords].
+func (w swaps[A]) Overslept(latest time.Time, limit int) ([]A, error) {
+	return w.due(time.Time{}, latest, limit)
+}
+
+func (w swaps[A]) due(now, latest time.Time, limit int) ([]A, error) {
 	var all []A
 	for _, p := range w.of.places {
-		found, _, err := dueOf(w.tx, w.of.machine, p.due, now, time.Time{}, 0, limit, w.Get)
+		found, _, err := dueOf(w.tx, w.of.machine, p.due, now, latest, 0, limit, w.Get)
 		if err != nil {
 			return nil, err
 		}

@@ -205,8 +205,6 @@ type dueKind[T, A any] struct {
 var mendedElsewhere = map[string]string{
 	"refresh.Work":   "refresh.Reconciled, at the beginning and end of a round",
 	"relaysync.Sync": "a reactor's reconcile when it begins, and the alert of times ahead",
-	"swap.Deposit":   "nothing yet",
-	"swap.Credit":    "nothing yet",
 }
 
 // dueAsDefined compares what is due in a population with the domain's function,

@@ -103,8 +103,11 @@ func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapS
 		},
 		money: swapMoney(rows, d),
 		due: []dueKind[store.SwapUnit, A]{{name: "work",
-			find:    func(tx store.SwapUnit, now time.Time, limit int) ([]A, error) { return rows(tx).Due(now, limit) },
-			next:    func(tx store.SwapUnit, now time.Time) (time.Time, error) { return rows(tx).NextDue(now) },
+			find: func(tx store.SwapUnit, now time.Time, limit int) ([]A, error) { return rows(tx).Due(now, limit) },
+			next: func(tx store.SwapUnit, now time.Time) (time.Time, error) { return rows(tx).NextDue(now) },
+			ahead: func(tx store.SwapUnit, latest time.Time, limit int) ([]A, error) {
+				return rows(tx).Overslept(latest, limit)
+			},
 			at:      func(a *A) (time.Time, bool) { at := head(a).DueAt(); return at, !at.IsZero() },
 			compare: func(a, b *A) int { return swap.CompareDue(head(a), head(b)) }}},
 		draw: func(rt *rapid.T) history[string, A, swap.Event] {
