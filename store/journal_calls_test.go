@@ -19,7 +19,7 @@ import (
 // What a person calls and what is no event is in the journal by itself; a call that sends
 // events to the records that it finds has a line for each of them.
 var namedCalls = map[string]string{
-	"Swaps.AcceptGap": "call", "Swaps.Acknowledge": "call",
+	"Swaps.AcceptGap": "call", "Swaps.Acknowledge": "call", "Swaps.Restored": "call", "Swaps.Seed": "call",
 	"Withdrawals.Acknowledge": "call", "Withdrawals.PutFiller": "call",
 	"Withdrawals.Rescue": "events", "Withdrawals.Revoke": "events", "Refreshes.Recover": "events", "Refreshes.Reconcile": "events",
 	"Refreshes.Revoke": "events", "Relays.Reconcile": "events", "Relays.Revoke": "events", "Tenants.Reconcile": "events",

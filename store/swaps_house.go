@@ -54,20 +54,29 @@ func (s *Swaps) Control(ctx context.Context) (swap.Control, error) {
 // copy of a time line is put back that an earlier restore has left, both lines may have
 // drawn one reference, for two items: a person says not_sent of the transaction at the
 // item that has the number, and paid_by at the other one.
-func (s *Swaps) Restored(ctx context.Context) (swap.Control, error) {
-	return s.control(ctx, func(c swap.Control, now time.Time) (swap.Control, error) {
-		return s.policy.Restored(c, now), nil
+//
+// by is an operator, whose call is in the journal, or the system; anybody else is
+// [statemachine.ErrForbidden].
+func (s *Swaps) Restored(ctx context.Context, by swap.By) (c swap.Control, err error) {
+	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "Restored", func(tx SwapUnit) error {
+		c, err = changeControl(tx, func(c swap.Control, now time.Time) (swap.Control, error) {
+			return s.policy.Restored(c, now), swap.SaysRestored(by)
+		})
+		return err
 	})
+	return c, err
 }
 
-// Seed raises the reference counter to what was seen on the chain.
-func (s *Swaps) Seed(ctx context.Context, seen uint64) (swap.Control, error) {
-	return s.control(ctx, func(c swap.Control, _ time.Time) (swap.Control, error) { return c.Seed(seen) })
-}
-
-func (s *Swaps) control(ctx context.Context, change func(swap.Control, time.Time) (swap.Control, error)) (c swap.Control, err error) {
-	err = s.update(ctx, func(tx SwapUnit) error {
-		c, err = changeControl(tx, change)
+// Seed raises the reference counter to what was seen on the chain. by is as in
+// [Swaps.Restored].
+func (s *Swaps) Seed(ctx context.Context, by swap.By, seen uint64) (c swap.Control, err error) {
+	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "Seed", func(tx SwapUnit) error {
+		c, err = changeControl(tx, func(c swap.Control, _ time.Time) (swap.Control, error) {
+			if err := swap.SaysRestored(by); err != nil {
+				return c, err
+			}
+			return c.Seed(seen)
+		})
 		return err
 	})
 	return c, err

@@ -85,6 +85,15 @@ func (p Policy) Restored(c Control, now time.Time) Control {
 	return c.Restored(now.Add(p.WaterlineMargin))
 }
 
+// SaysRestored is [statemachine.ErrForbidden] unless by may say that a store was restored, and up to
+// which reference number was drawn: an operator or the system.
+func SaysRestored(by By) error {
+	if by.Role != Operator && by.Role != System {
+		return fmt.Errorf("%w: the role of who restores swaps is %v", statemachine.ErrForbidden, by.Role)
+	}
+	return statemachine.Actor(by.Actor)
+}
+
 // Scanned records a complete scan of the vault's history on a chain that began
 // at a moment; an earlier one changes nothing.
 func (c Control) Scanned(chain Chain, began time.Time) Control {

@@ -128,7 +128,8 @@ func history(ctx context.Context, s *store.Swaps, w *world, c swap.Chain, known 
 // references, the reference counter, and then the scans that let things go out
 // again. Nothing that was handed over may be on its way any more.
 func rebuild(ctx context.Context, s *store.Swaps, w *world, log func(string, ...any)) error {
-	if _, err := s.Restored(ctx); err != nil {
+	by := swap.By{Actor: "recovery", Role: swap.System}
+	if _, err := s.Restored(ctx, by); err != nil {
 		return err
 	}
 	lost := swap.Lost{PastDeposits: []swap.Fees{policy.Deposits}, PastCredits: []swap.Fees{policy.Credits}}
@@ -160,7 +161,7 @@ func rebuild(ctx context.Context, s *store.Swaps, w *world, log func(string, ...
 			lost.Solana = h
 		}
 	}
-	r := policy.RecoverMissing(lost, swap.By{Actor: "recovery", Role: swap.System})
+	r := policy.RecoverMissing(lost, by)
 	var deposits, credits []store.SwapCommand
 	for _, ev := range r.Deposits {
 		deposits = append(deposits, store.SwapCommand{ID: ev.Observed.ID, Events: []swap.Event{ev}})
@@ -170,7 +171,7 @@ func rebuild(ctx context.Context, s *store.Swaps, w *world, log func(string, ...
 	}
 	_, err1 := s.Deposits.DoAll(ctx, deposits...)
 	_, err2 := s.Credits.DoAll(ctx, credits...)
-	_, err3 := s.Seed(ctx, reference)
+	_, err3 := s.Seed(ctx, by, reference)
 	log("rebuilt %d deposits and %d credits from memos and references; %d outbounds name nobody; the next reference is %d",
 		len(r.Deposits), len(r.Credits), len(r.Unattributed), reference+1)
 	return errors.Join(err1, err2, err3)
