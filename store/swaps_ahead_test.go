@@ -23,7 +23,8 @@ func TestNoSwapWaitsForAClockThatWasAhead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		seen := swap.Observed{By: swap.By{Actor: "observer", Role: swap.Observer}, Amount: 10_000_000, From: "alice", Time: now, Success: true, Finalized: true}
+		seen := swap.Observed{By: swap.By{Actor: "observer", Role: swap.Observer},
+			Amount: 10_000_000, From: "alice", Time: now, Success: true, Finalized: true}
 		d, c := seen, seen
 		d.ID, c.ID, c.To, c.Owner = "sig1", "ab1", "treasury", "bob"
 		if _, err = swaps.Deposits.Do(ctx, d.ID, d); err == nil {
@@ -54,7 +55,8 @@ func TestNoSwapWaitsForAClockThatWasAhead(t *testing.T) {
 			"credit":  func() (swap.Item, error) { c, err := swaps.Credits.Get(ctx, c.ID); return c.Item, err },
 		} {
 			i, err := changed()
-			if latest := now.Add(swaps.Deposits.Policy().RefundTimeout + time.Hour); err != nil || i.Entered.After(now) || i.OverdueAt.After(latest) ||
+			latest := now.Add(swaps.Deposits.Policy().RefundTimeout + time.Hour)
+			if err != nil || i.Entered.After(now) || i.OverdueAt.After(latest) ||
 				statemachine.Ahead(now, i.Lease.Until, swaptest.Policy().Lease) {
 				t.Errorf("a %s that was leased, %v: %+v, %v", of, leased, i, err)
 			}

@@ -30,7 +30,8 @@ func (i *Item) Due(now time.Time) bool {
 // that, from now, was put off by a clock that was ahead: it is due now, see [statemachine.Due].
 // All processes of a store need the same policy.
 func (p *Policy) Longest() time.Duration {
-	return max(p.LookEvery, p.Lease, p.Cooldown, p.DeferFor, MaxDeferral, p.ConfirmTimeout, p.StaleAfter, p.RefundTimeout+p.OverdueAfter) + time.Microsecond
+	longest := max(p.LookEvery, p.Lease, p.Cooldown, p.DeferFor, MaxDeferral, p.ConfirmTimeout, p.StaleAfter, p.RefundTimeout+p.OverdueAfter)
+	return longest + time.Microsecond
 }
 
 // due reports whether what is put off until a time is due at now.
