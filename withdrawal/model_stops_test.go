@@ -81,7 +81,7 @@ func stopRuns() []stopRun {
 		{modelRun{"paid under another hash", twins, 19661}, properties, false},
 		{modelRun{"paid under another hash, dispatched", twinDispatch, 5035}, properties, false},
 		{modelRun{"sent after not sent", unsent, 72531}, unsentProperties, false},
-		{modelRun{"named what is another's, after not sent", anothers, 264351}, anothersProperties, true},
+		{modelRun{"named what is another's, after not sent", anothers, 201855}, anothersProperties, true},
 		{modelRun{"cancelled, held and released", stop, 6937}, properties, false},
 		{modelRun{"decided on what was read before", stale, 66024}, staleProperties, true},
 		{modelRun{"sent twice for one reference", twice, 98828}, twiceProperties, true},
