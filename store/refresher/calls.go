@@ -123,16 +123,17 @@ func (r *round) watchLock(lose context.CancelCauseFunc) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		for {
-			end := time.NewTimer(time.Until(r.lockEnd()))
+			left := time.Until(r.lockEnd())
+			if left <= 0 {
+				lose(errLockLost)
+				return
+			}
+			end := time.NewTimer(left)
 			select {
 			case <-done:
 				end.Stop()
 				return
 			case <-end.C:
-				if !time.Now().Before(r.lockEnd()) {
-					lose(errLockLost)
-					return
-				}
 			}
 		}
 	}()
