@@ -101,7 +101,7 @@ func (c *churns) fill(a *dunning.Account, ev dunning.Event) (_ dunning.Event, er
 	switch ev.(type) {
 	case dunning.Ticked, dunning.ChargeIntended, dunning.NoticeIntended, dunning.Churned, dunning.LookedBack:
 		is, err := c.charges.state(c.tx, switches.Charges)
-		charging(a, is, c.now)
+		a.Charging(is, c.now)
 		return ev, err
 	}
 	e, ok := ev.(dunning.Issued)
@@ -114,17 +114,6 @@ func (c *churns) fill(a *dunning.Account, ev dunning.Event) (_ dunning.Event, er
 	}
 	e.Taken = taken
 	return e, err
-}
-
-// charging gives an account what the switch says of charges. While they are recovering, all that
-// is owed may be forgotten: as if they had been started now.
-func charging(a *dunning.Account, is switches.State, now time.Time) {
-	if a.Level = is.Level; is.Begins() {
-		a.Level = 0
-	}
-	if a.RecoveredAt = is.RecoveredAt; is.Recovering {
-		a.RecoveredAt = now
-	}
 }
 
 func (c *churns) follow(change *dunning.Change) error {

@@ -58,7 +58,8 @@ func (p *Policy) sends(in *Intent) time.Duration {
 	return in.SendBy.Sub(in.At) + p.CallTimeout + 2*p.LookEvery
 }
 
-// incomplete: a look-up does not find an intent, and does not prove that it cannot have paid.
+// incomplete takes a look-up that does not find an intent and does not prove that the intent cannot
+// have paid: it counts as time seen where it would have shown the intent.
 func (s *step) incomplete(in *Intent, v *View) error {
 	if in.Final || !s.p.covers(in, v, s.by.At) {
 		s.later = !in.Final
@@ -67,8 +68,8 @@ func (s *step) incomplete(in *Intent, v *View) error {
 	return s.unseen(in, v.Asked)
 }
 
-// unseen: a look-up does not find an intent, and nothing comes of that yet but what it has seen
-// of the time. That counts until it is enough.
+// unseen counts the time that a look-up has seen to pass without finding an intent, until it is
+// enough for a proof.
 func (s *step) unseen(in *Intent, asked time.Time) error {
 	s.later = true
 	missed, at := s.p.missed(in, asked, s.by.At)

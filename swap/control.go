@@ -85,8 +85,8 @@ func (p Policy) Restored(c Control, now time.Time) Control {
 	return c.Restored(now.Add(p.WaterlineMargin))
 }
 
-// SaysRestored is [statemachine.ErrForbidden] unless by may say that a store was restored, and up to
-// which reference number was drawn: an operator or the system.
+// SaysRestored returns [statemachine.ErrForbidden] unless by is an operator or the system: only they
+// may say that a store was restored, and up to which reference number was drawn.
 func SaysRestored(by By) error {
 	if by.Role != Operator && by.Role != System {
 		return fmt.Errorf("%w: the role of who restores swaps is %v", statemachine.ErrForbidden, by.Role)

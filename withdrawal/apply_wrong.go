@@ -100,8 +100,8 @@ func (c *step) revivable(i int) bool {
 // awaitsOperator: this is the receipt by which the transaction came back to
 // life, whoever says it again, and no operator has said Resolved yet. Of a transaction of a
 // batch, which pays many, an operator's word is the answer: it says by which output this one is
-// paid. Whose word brought it back to life says the same again, unless he names the version
-// that he has looked at since.
+// paid. But the operator whose PaidBy brought the transaction back to life only repeats himself
+// when he says it again, unless he names the version of the job that the first word made.
 func (c *step) awaitsOperator(e *Receipt) bool {
 	j := &c.Old.Job
 	same := c.by.Actor == c.Old.Request.DisprovedBy && c.by.Version != j.Version

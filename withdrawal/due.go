@@ -136,9 +136,9 @@ func (p *Policy) claimable(j *Job, now time.Time) bool {
 // Longest is for how long at most the rules put off what is due of a kind, without a grace. What
 // is put off until later than that, from now, was put off by a clock that was ahead: it is due
 // now, see [IsAhead] and [statemachine.Due]. Of [DueClaim] it is how long a job is not offered
-// again, and how far ahead of now the time may be at which a job was scheduled: so small a
-// difference is one of clocks that run, or of a transaction that began before. All processes of a store need the same policy, or the one with the
-// shorter pauses does not wait for those of another.
+// again, and how far ahead of now [Job].ScheduledFrom may be: two clocks differ by so much, and so
+// does a transaction that began before the one that scheduled the job. All processes of a store
+// need the same policy, or a process with shorter pauses does not wait for the pauses of another.
 func (p *Policy) Longest(kind DueKind) time.Duration {
 	switch kind {
 	case DueRebroadcast:

@@ -95,7 +95,8 @@ type Request struct {
 	// Told is all that was said to be mined or taken, and after a refund all that was
 	// said to be mined, taken or sent since. What is added is a version of the request.
 	Told Told
-	// Acknowledged: an operator has settled what all of Told means. What is added to Told takes the acknowledgement back.
+	// Acknowledged: an operator has settled what all of Told means. What is added to Told takes
+	// the acknowledgement back.
 	Acknowledged bool
 	// Disproved is the transaction on file that was declared dead and then
 	// mined; set once. The proof was wrong. DisprovedBy is who said so.

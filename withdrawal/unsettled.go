@@ -30,10 +30,10 @@ type OpenPoint = statemachine.Enum[openPoint]
 const (
 	OpenBooks    OpenPoint = iota + 1 // nobody has said [BooksRead]
 	OpenBound                         // nobody has said the [Bound] of Wallet
-	OpenNonce                         // nothing at depth is said to have used Nonce
+	OpenNonce                         // nothing at depth is said to have used the nonce Number
 	OpenHeight                        // no [AtDepth] shows the height Number, up to which what was signed may be mined
 	OpenCoin                          // nothing at depth is said to have spent Coin
-	OpenUntold                        // Nonce is used at depth, and nobody has told by what ([Used])
+	OpenUntold                        // the nonce Number is used at depth, and nobody has told by what ([Used])
 	OpenTransfer                      // output Number of Hash is of no request, not Own and not [Unclaimed]
 	OpenPayee                         // Request is queued, and output Number of Hash, which is unclaimed, may have paid it: hold it
 )
@@ -50,7 +50,7 @@ type Open struct {
 	Chain   uuid.UUID
 	Wallet  uuid.UUID // zero of OpenBooks
 	Point   OpenPoint `json:",omitzero"`
-	Number  uint64    // of OpenNonce and OpenUntold the nonce
+	Number  uint64    // a nonce, a height or the index of an output, as Point tells
 	Coin    string
 	Hash    string
 	Payee   string
@@ -174,8 +174,9 @@ type usedTx struct {
 	pays          []*Statement
 }
 
-// knownOf reads the statements about a wallet. A bound takes the place of the one before it, and a
-// transaction that of what was told with the same hash, or the same nonce, since a nonce is used once.
+// knownOf reads the statements about a wallet. A bound takes the place of an earlier bound. A
+// transaction takes the place of one that was told with the same hash, or with the same nonce, since
+// a nonce is used once.
 func knownOf(all []Statement, wallet uuid.UUID) *known {
 	k := new(known)
 	for i := range all {
@@ -235,7 +236,7 @@ func (u *unsettled) add(o Open) {
 	}
 }
 
-// spent: all that the wallet may have signed is used at depth.
+// spent adds what the wallet may have signed and nothing at depth is told to have used.
 func (u *unsettled) spent(w *CopyWallet, k *known) {
 	if k.bound == nil {
 		u.add(Open{Point: OpenBound})
@@ -266,8 +267,8 @@ func (u *unsettled) spent(w *CopyWallet, k *known) {
 	}
 }
 
-// nonces: each nonce from the first that the copy does not know as used at depth is used, up to the
-// bound and to the highest on file, and what used it is told.
+// nonces adds the nonces that are not used at depth, or of which nobody told what used them: from
+// the first that the copy does not know as used at depth, up to the bound and to the highest on file.
 func (u *unsettled) nonces(w *CopyWallet, k *known) {
 	told := map[uint64]bool{}
 	for _, tx := range k.used {
@@ -289,8 +290,8 @@ func (u *unsettled) nonces(w *CopyWallet, k *known) {
 	}
 }
 
-// explained: each transfer of a transaction is a request's, the house's own, or unclaimed, and no
-// request that it may have paid is on its way to be paid once more.
+// explained adds each transfer of a transaction that is no request's, not the house's own and not
+// unclaimed, and each request that an unclaimed transfer may have paid and that may be paid again.
 func (u *unsettled) explained(tx *usedTx, k *known) error {
 	for _, t := range tx.pays {
 		if u.full() {

@@ -91,6 +91,17 @@ type Account struct {
 	RecoveredAt time.Time `json:",omitzero"`
 }
 
+// Charging gives an account what the switch says of charges. While charges are recovering, a
+// payment of each invoice may be forgotten: the account counts as if charges were started now.
+func (a *Account) Charging(is switches.State, now time.Time) {
+	if a.Level = is.Level; is.Begins() {
+		a.Level = 0
+	}
+	if a.RecoveredAt = is.RecoveredAt; is.Recovering {
+		a.RecoveredAt = now
+	}
+}
+
 // Change is the result of one step. Records are written where the version in
 // Old still stands, the tenant first. Invoices that are new come with version 1.
 type Change struct {

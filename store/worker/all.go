@@ -51,7 +51,7 @@ type Sweep struct {
 	Log         *slog.Logger // nil discards
 }
 
-// Run calls until ctx is done, and returns nil then. It implements [Loop].
+// Run is the [Loop] of the sweep: it calls Call until ctx is done, and returns nil then.
 func (s Sweep) Run(ctx context.Context) error {
 	log := cmp.Or(s.Log, slog.New(slog.DiscardHandler))
 	if s.Retry.Base <= 0 {

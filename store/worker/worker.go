@@ -221,7 +221,7 @@ func (l *loop[W, R]) revoke(ctx context.Context) {
 
 const maxConcurrency = 10_000
 
-// defaultPause is the pause of a poll, and after a failure, of whoever has named none.
+// defaultPause is the pause after a poll or a failure where the options name none.
 var defaultPause = statemachine.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, JitterPercent: 50}
 
 // withDefaults is o with its defaults for a source with a shortest lease, zero where the source
