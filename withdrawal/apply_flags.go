@@ -47,7 +47,7 @@ func (c *step) flagged() error {
 
 // IncidentClaim says what evidence says against the record: of an [Incident], and,
 // ClaimMined or ClaimSent, of a [Stray]. What an operator does about each is in
-// docs/operators.md of this module.
+// store/ops/explain.md of this module.
 // Values: ClaimMined, ClaimSent, ClaimTaken, ClaimCancelMined, ClaimReverted, ClaimMissing, ClaimDead,
 // ClaimNotDead, ClaimLeftOut.
 type IncidentClaim = statemachine.Enum[incidentClaim]

@@ -16,7 +16,7 @@ const root = "../.."
 // pages are the names of all Markdown files of the module, from its root.
 func pages(t *testing.T) (names []string) {
 	t.Helper()
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "store/ops/*.md"} {
 		found, err := fs.Glob(os.DirFS(root), pattern)
 		if err != nil {
 			t.Fatal(err)
