@@ -30,8 +30,9 @@
 // # Contract
 //
 // Next and the predicates must be pure: they do not change the state that they are given, and the
-// same state gives the same answer. A state is kept until the check ends; states may share memory
-// that no step changes.
+// same state gives the same answer. A state is kept until the steps out of it are taken; states may
+// share memory that no step changes. The run of a counterexample is taken once more, by the
+// numbers of its steps.
 //
 // CanFinish says that the end is possible, not that it comes: it is fulfilled where a way to the
 // end exists, even if another run goes in circles.

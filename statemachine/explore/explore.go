@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Model describes all runs of a system.
@@ -71,6 +72,7 @@ func CheckBy[S any, K comparable](m Model[S], key func(S) K, properties ...Prope
 		properties: properties,
 		index:      make(map[K]uint32),
 		met:        make([]bool, len(properties)),
+		ends:       make([][]bool, len(properties)),
 	}
 	if x.model.Limit == 0 {
 		x.model.Limit = DefaultLimit
@@ -89,42 +91,48 @@ type explorer[S any, K comparable] struct {
 	met        []bool // per property: reached, for Reachable
 
 	index  map[K]uint32
-	visits []visit[S] // in order of discovery: breadth first
+	visits []visit // in order of discovery: breadth first
+	// States are kept until they are expanded: level are those of the depth that is being
+	// expanded, next those one step deeper.
+	level, next []S
+	ends        [][]bool // per property: of each state whether it is an end, for CanFinish
 
 	from   uint32 // the state that is being expanded
+	nth    uint32 // how many steps out of it were listed before
 	leaves bool   // a step leads away from it
 	broken error  // what stops the exploration
 
 	keepEdges bool
 	targets   []uint32 // targets of all transitions, by source
-	ends      []int    // ends[i] is where the targets of state i end
+	bounds    []int    // bounds[i] is where the targets of state i end
 
 	levels int // states this many steps deep are not all known yet
 	result Result
 }
 
-// visit is how a state was reached first.
-type visit[S any] struct {
-	state  S
-	action string
+// visit is how a state was reached first: by which of the steps out of its parent.
+type visit struct {
 	parent uint32 // itself: an initial state
+	nth    uint32 // from 0; of an initial state its place in Init
 }
 
 func (x *explorer[S, K]) run() error {
-	for _, s := range x.model.Init {
-		if _, err := x.visit("", s, uint32(len(x.visits))); err != nil {
+	for nth, s := range x.model.Init {
+		if _, err := x.visit(s, visit{parent: uint32(len(x.visits)), nth: uint32(nth)}); err != nil {
 			return err
 		}
 	}
 	step := x.step
-	for i, levelEnd := 0, 0; i < len(x.visits); i++ {
-		if i == levelEnd {
-			x.result.Depth = x.levels
-			x.levels++
-			levelEnd = len(x.visits)
-		}
-		if err := x.expand(uint32(i), step); err != nil {
-			return err
+	for i := uint32(0); len(x.next) > 0; {
+		x.result.Depth = x.levels
+		x.levels++
+		clear(x.level)
+		x.level, x.next = x.next, x.level[:0]
+		for _, s := range x.level {
+			if err := x.expand(i, s, step); err != nil {
+				return err
+			}
+			i++
 		}
 	}
 	for i, p := range x.properties {
@@ -132,7 +140,7 @@ func (x *explorer[S, K]) run() error {
 			return &Counterexample[S]{Property: p.name, Reason: fmt.Sprintf("no state of %d fulfils it", x.result.States)}
 		}
 		if p.kind == canFinish {
-			if err := x.judgeFinish(p); err != nil {
+			if err := x.judgeFinish(i); err != nil {
 				return err
 			}
 		}
@@ -141,7 +149,7 @@ func (x *explorer[S, K]) run() error {
 }
 
 // visit returns the index of s and judges it if it is new.
-func (x *explorer[S, K]) visit(action string, s S, parent uint32) (uint32, error) {
+func (x *explorer[S, K]) visit(s S, from visit) (uint32, error) {
 	k := x.key(s)
 	if i, ok := x.index[k]; ok {
 		return i, nil
@@ -151,7 +159,8 @@ func (x *explorer[S, K]) visit(action string, s S, parent uint32) (uint32, error
 	}
 	i := uint32(len(x.visits))
 	x.index[k] = i
-	x.visits = append(x.visits, visit[S]{s, action, parent})
+	x.visits = append(x.visits, from)
+	x.next = append(x.next, s)
 	x.result.States++
 	for j, p := range x.properties {
 		switch p.kind {
@@ -161,22 +170,24 @@ func (x *explorer[S, K]) visit(action string, s S, parent uint32) (uint32, error
 			}
 		case reachable:
 			x.met[j] = x.met[j] || p.holds(s)
+		case canFinish:
+			x.ends[j] = append(x.ends[j], p.holds(s))
 		}
 	}
 	return i, nil
 }
 
-func (x *explorer[S, K]) expand(i uint32, step func(string, S)) error {
-	x.from, x.leaves, x.broken = i, false, nil
-	x.model.Next(x.visits[i].state, step)
+func (x *explorer[S, K]) expand(i uint32, s S, step func(string, S)) error {
+	x.from, x.nth, x.leaves, x.broken = i, 0, false, nil
+	x.model.Next(s, step)
 	if x.broken != nil {
 		return x.broken
 	}
 	if x.keepEdges {
-		x.ends = append(x.ends, len(x.targets))
+		x.bounds = append(x.bounds, len(x.targets))
 	}
 	for _, p := range x.properties {
-		if p.kind == noDeadlock && !x.leaves && !p.holds(x.visits[i].state) {
+		if p.kind == noDeadlock && !x.leaves && !p.holds(s) {
 			return x.counterexample(p, "nothing leaves this state", i)
 		}
 	}
@@ -184,14 +195,15 @@ func (x *explorer[S, K]) expand(i uint32, step func(string, S)) error {
 }
 
 // step takes one transition out of the state that is being expanded.
-func (x *explorer[S, K]) step(action string, to S) {
+func (x *explorer[S, K]) step(_ string, to S) {
 	if x.broken != nil {
 		return
 	}
 	var i uint32
-	if i, x.broken = x.visit(action, to, x.from); x.broken != nil {
+	if i, x.broken = x.visit(to, visit{parent: x.from, nth: x.nth}); x.broken != nil {
 		return
 	}
+	x.nth++
 	x.result.Transitions++
 	x.leaves = x.leaves || i != x.from
 	if x.keepEdges {
@@ -200,13 +212,12 @@ func (x *explorer[S, K]) step(action string, to S) {
 }
 
 // judgeFinish walks backwards from the finishing states.
-func (x *explorer[S, K]) judgeFinish(p Property[S]) error {
+func (x *explorer[S, K]) judgeFinish(property int) error {
 	starts, sources := x.reverse()
-	can := make([]bool, len(x.visits))
+	can := x.ends[property]
 	var queue []uint32
-	for i, v := range x.visits {
-		if p.holds(v.state) {
-			can[i] = true
+	for i, end := range can {
+		if end {
 			queue = append(queue, uint32(i))
 		}
 	}
@@ -222,7 +233,7 @@ func (x *explorer[S, K]) judgeFinish(p Property[S]) error {
 	}
 	for i := range can {
 		if !can[i] {
-			return x.counterexample(p, "no run from here fulfils it", uint32(i))
+			return x.counterexample(x.properties[property], "no run from here fulfils it", uint32(i))
 		}
 	}
 	return nil
@@ -242,10 +253,10 @@ func (x *explorer[S, K]) reverse() (starts []int, sources []uint32) {
 	}
 	sources = make([]uint32, len(x.targets))
 	at := len(x.targets)
-	for from := len(x.ends) - 1; from >= 0; from-- {
+	for from := len(x.bounds) - 1; from >= 0; from-- {
 		begin := 0
 		if from > 0 {
-			begin = x.ends[from-1]
+			begin = x.bounds[from-1]
 		}
 		for ; at > begin; at-- {
 			to := x.targets[at-1]
@@ -256,15 +267,22 @@ func (x *explorer[S, K]) reverse() (starts []int, sources []uint32) {
 	return starts, sources
 }
 
+// counterexample takes the steps to a state once more, since only their numbers were kept.
 func (x *explorer[S, K]) counterexample(p Property[S], reason string, at uint32) *Counterexample[S] {
-	n := 1
-	for i := at; x.visits[i].parent != i; i = x.visits[i].parent {
-		n++
+	path := []visit{x.visits[at]}
+	for ; x.visits[at].parent != at; at = x.visits[at].parent {
+		path = append(path, x.visits[x.visits[at].parent])
 	}
-	trace := make([]Step[S], n)
-	for ; n > 0; n-- {
-		trace[n-1] = Step[S]{x.visits[at].action, x.visits[at].state}
-		at = x.visits[at].parent
+	slices.Reverse(path)
+	trace := []Step[S]{{State: x.model.Init[path[0].nth]}}
+	for _, v := range path[1:] {
+		nth, from := uint32(0), trace[len(trace)-1].State
+		x.model.Next(from, func(action string, to S) {
+			if nth == v.nth {
+				trace = append(trace, Step[S]{action, to})
+			}
+			nth++
+		})
 	}
 	return &Counterexample[S]{Property: p.name, Reason: reason, Trace: trace}
 }
