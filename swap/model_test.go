@@ -1,8 +1,11 @@
 package swap_test
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -16,61 +19,78 @@ import (
 
 // modelKey leaves out what no step decides by: versions, numbers of fences, and
 // of each time all but whether it lies in this hour, since the model's clock
-// goes by hours and every limit is shorter than one.
-func modelKey[A any](w swaptest.World[A], status string) string {
-	var b strings.Builder
+// goes by hours and every limit is shorter than one. It is a sum, so that the
+// checker keeps 16 bytes for each state.
+func modelKey[A any](w swaptest.World[A], status string) [16]byte {
+	b := append(make([]byte, 0, 512), status...)
+	put := func(ns ...int64) {
+		for _, n := range ns {
+			b = binary.AppendVarint(b, n)
+		}
+	}
+	flags := func(fs ...bool) {
+		for _, f := range fs {
+			if b = append(b, 0); f {
+				b[len(b)-1] = 1
+			}
+		}
+	}
 	fresh := func(t time.Time) {
-		switch {
-		case t.IsZero():
-			b.WriteByte('-')
-		case t.After(w.Now):
-			b.WriteByte('>')
-		case t.Equal(w.Now):
-			b.WriteByte('=')
-		default:
-			b.WriteByte('<')
+		if t.IsZero() {
+			put(2)
+		} else {
+			put(int64(t.Compare(w.Now)))
 		}
 	}
 	i := w.Head()
-	fmt.Fprint(&b, status, i.Tried, i.Checked, i.Attempts, i.Hold.Kind, i.Lost, i.Reason, i.Fees,
-		w.Orders, w.Lies, w.Forks, w.Jumps, w.Slips, len(w.Old), i.ByHand != swap.ByHand{})
+	flags(i.Tried, i.Checked, i.ByHand != swap.ByHand{}, i.Lease.Holder != "")
+	put(int64(i.Attempts[0]), int64(i.Attempts[1]), int64(i.Attempts[2]), int64(i.Hold.Kind), i.Lost, int64(i.Reason), int64(i.Fees),
+		int64(w.Orders), int64(w.Lies), int64(w.Forks), int64(w.Jumps), int64(w.Slips), int64(len(w.Old)), int64(len(i.Intents)))
 	fresh(i.CheckAt)
 	if i.Lease.Holder != "" {
 		fresh(i.Lease.Until)
 	}
 	for k := range i.Intents {
 		in := &i.Intents[k]
-		fmt.Fprint(&b, " ", in.Action, in.Outcome, in.Proof, in.Final, in.Filed, w.Places[k])
-		fresh(in.At)
-		fresh(in.SendBy)
-		fresh(in.ClosedAt)
-		fresh(in.SeenAt)
+		put(int64(in.Action), int64(in.Outcome), int64(in.Proof), int64(w.Places[k]))
+		flags(in.Final, in.Filed)
+		for _, t := range []time.Time{in.At, in.SendBy, in.ClosedAt, in.SeenAt} {
+			fresh(t)
+		}
 		every, passed := w.Rules.Policy.LookEvery, w.Now.Sub(in.MissedAt)
 		switch {
 		case in.LastValid > 0 || in.Settled():
-		case in.Missed > in.SendBy.Sub(in.At)+w.Rules.Policy.CallTimeout+2*every:
-			fmt.Fprint(&b, "enough", passed > 0)
+		case in.Missed > in.SendBy.Sub(in.At)+w.Rules.Policy.CallTimeout+2*every: // enough
+			put(-1)
+			flags(passed > 0)
 		default:
-			fmt.Fprint(&b, in.Missed, min(passed, 2*every+1))
+			put(int64(in.Missed), int64(min(passed, 2*every+1)))
 		}
 		really := w.Now.Add(w.Then[k] - w.Ahead)
-		fmt.Fprint(&b, really.Before(in.SendBy), really.After(in.At.Add(swaptest.Land)))
+		flags(really.Before(in.SendBy), really.After(in.At.Add(swaptest.Land)))
 	}
 	var kinds []string
 	for _, d := range i.Discrepancies {
 		kinds = append(kinds, fmt.Sprint(d.Kind, d.Key, d.ClosedBy != ""))
 	}
 	slices.Sort(kinds)
-	fmt.Fprint(&b, kinds)
+	for _, kind := range kinds {
+		b = append(b, kind...)
+	}
 	// The workers are alike: which of them does what changes nothing but the name of
 	// who holds the lease.
-	var crew []string
+	var crew [2]int64
 	for k, me := range w.Workers {
-		crew = append(crew, fmt.Sprint(" ", me.Intent, me.Sent, me.Fence == i.Lease.Fence && i.Lease.Holder != "", i.Lease.Holder == fmt.Sprintf("worker %d ", k+1)))
+		crew[k] = 8 * me.Intent
+		for bit, f := range []bool{me.Sent, me.Fence == i.Lease.Fence && i.Lease.Holder != "", i.Lease.Holder == fmt.Sprintf("worker %d ", k+1)} {
+			if f {
+				crew[k] += 1 << bit
+			}
+		}
 	}
-	slices.Sort(crew)
-	fmt.Fprint(&b, crew)
-	return b.String()
+	put(min(crew[0], crew[1]), max(crew[0], crew[1]))
+	sum := sha256.Sum256(b)
+	return [16]byte(sum[:])
 }
 
 type modelRun[A any] struct {
@@ -92,7 +112,7 @@ func (m modelRun[A]) check(properties ...explore.Property[swaptest.World[A]]) (e
 			for _, move := range w.Moves() {
 				step(move.Name, move.To)
 			}
-		}}, func(w swaptest.World[A]) string { return modelKey(w, m.status(w.Item)) }, properties...)
+		}}, func(w swaptest.World[A]) [16]byte { return modelKey(w, m.status(w.Item)) }, properties...)
 }
 
 // honest: with a host that keeps its contract nothing is ever paid twice.
@@ -226,6 +246,7 @@ func TestModelOfTwoWorkers(t *testing.T) {
 
 func (m modelRun[A]) prove(t *testing.T, name string, properties []explore.Property[swaptest.World[A]], states int) {
 	t.Helper()
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a step leaves little behind and allocates much
 	result, err := m.check(properties...)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
