@@ -180,7 +180,7 @@ func (p *Policy) missing(c *step, e *ChargeMissing) error {
 	if err != nil {
 		return c.refuse(statemachine.ErrInvalid, "a look-up has the time at which it began")
 	}
-	if i.Charge == ChargeNone || n != i.Attempts || !p.complete(asked, i.ChargeAt, c.by.At) {
+	if i.Charge == ChargeNone || n != i.Attempts || !p.complete(&i, asked, c.by.At) {
 		return nil
 	}
 	if err := c.version(); err != nil {
@@ -227,7 +227,7 @@ func (p *Policy) resolve(c *step, e *Resolved) error {
 	if e.Outcome != statemachine.Done && e.Outcome != statemachine.Failed {
 		return c.refuse(statemachine.ErrInvalid, "a charge is resolved as done or as failed")
 	}
-	if e.Outcome == statemachine.Failed && i.Charge != ChargeNone && i.ChargeKey == e.Key && !p.complete(c.by.At, i.ChargeAt, c.by.At) {
+	if e.Outcome == statemachine.Failed && i.Charge != ChargeNone && i.ChargeKey == e.Key && p.waits(c.by.At, p.lookAt(i.ChargeAt)) {
 		return c.refuse(statemachine.ErrHeld, "it may still be sent by "+i.ChargeBy)
 	}
 	return p.answer(c, e.Invoice, e.Key, e.Outcome, e.Reason)

@@ -320,9 +320,11 @@ func TestABillerGoesOnItself(t *testing.T) {
 	due(2*day + 11*time.Minute)
 	x.do(answered(2*day+8*time.Minute, "i2/0", statemachine.Done))
 	due(2*day + 11*time.Minute)
-	x.do(intended(2*day+8*time.Minute, "i3/0"), answered(2*day+8*time.Minute, "i3/0", statemachine.Unknown), asked(2*day+40*time.Minute, 2*day+40*time.Minute, "i3/0"))
+	x.do(intended(2*day+8*time.Minute, "i3/0"), answered(2*day+8*time.Minute, "i3/0", statemachine.Unknown),
+		dunning.Issued{By: by(dunning.Host, after(2*day+9*time.Minute)), Invoice: "i4", Amount: 1}, answered(2*day+40*time.Minute, "i3/0", statemachine.Done))
 	due(2*day + 45*time.Minute) // not as late as the look-up was
-	x.do(intended(2*day+40*time.Minute, "i3/0"), dunning.Resolved{By: by(dunning.Operator, after(2*day+50*time.Minute)), Invoice: "i3", Key: "i3/0", Outcome: statemachine.Failed, Reason: "seen"},
+	x.do(intended(2*day+40*time.Minute, "i4/0"), dunning.Resolved{By: by(dunning.Operator, after(2*day+50*time.Minute)), Invoice: "i4", Key: "i4/0",
+		Outcome: statemachine.Failed, Reason: "seen"},
 		dunning.MethodSet{By: by(dunning.Operator, after(2*day+50*time.Minute)), Method: dunning.NWC})
 	due(2*day + 50*time.Minute)
 }
@@ -361,8 +363,9 @@ func TestLookUpAfterAClockThatWentBack(t *testing.T) {
 	}
 	x.do(answered(hour, "i1/0", statemachine.Unknown))
 	x.expect(hour, "wait 1h0m0s")
-	x.do(missing("i1/0"))
-	x.expect(hour, "charge i1")
+	x.nothing(missing("i1/0"))
+	x.do(asked(2*hour, 2*hour, "i1/0"))
+	x.expect(2*hour, "charge i1")
 }
 
 // One charge at a time, in the order of (created_at, id).

@@ -112,7 +112,8 @@ type (
 	}
 	// ChargeMissing: a complete look-up says that the charge never arrived and
 	// is not under way. One that began before Next could ask for it, of this very
-	// charge, proves nothing and changes nothing: what is sent later is not in it.
+	// charge and behind the latest Unknown, proves nothing and changes nothing: what is
+	// sent later is not in it.
 	// Key: Key.
 	ChargeMissing struct {
 		By

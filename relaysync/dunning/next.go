@@ -155,13 +155,17 @@ func (p *Policy) heldUntil(now time.Time) time.Time {
 // sends it any more, and what was sent has arrived.
 func (p *Policy) lookAt(intent time.Time) time.Time { return p.heldUntil(intent).Add(p.Linger) }
 
-// complete reports whether a look-up that began at a time has seen all that was
-// sent of a charge, whenever it ends. Where a clock that was ahead gave the
-// intent its time, that says nothing.
-func (p *Policy) complete(asked, intent, now time.Time) bool {
-	at := p.lookAt(intent)
-	ahead := !reached(now, at) && !p.waits(now, at)
-	return !asked.After(now) && (ahead || reached(asked, at))
+// complete reports whether a look-up that began at a time has seen all that was sent of a
+// charge, whenever it ends: Next could ask for it then, so that it also began behind the
+// latest answer that said Unknown. Where a clock that was ahead gave the intent, or that
+// answer, its time, the time says nothing.
+func (p *Policy) complete(i *Invoice, asked, now time.Time) bool {
+	for _, at := range []time.Time{i.ChargeAfter, p.lookAt(i.ChargeAt)} {
+		if !reached(asked, at) && (reached(now, at) || p.waits(now, at)) {
+			return false
+		}
+	}
+	return !asked.After(now)
 }
 
 // Ends is when a step of an account ends at the latest that its handler renews:

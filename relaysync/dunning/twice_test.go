@@ -118,6 +118,47 @@ func TestALookUpThatBeganBeforeTheChargeArrivedProvesNothing(t *testing.T) {
 	x.do(asked(2*hour, 2*hour, "i1/0"))
 }
 
+// A look-up counts if Next asks for it at the moment at which it begins, whatever is said
+// before it ends: an Unknown that comes in between is of a charge that it may have missed.
+// The other order gives the same: whoever sent the charge says Unknown behind the look-up.
+func TestALookUpThatBeganBeforeAnUnknownProvesNothing(t *testing.T) {
+	arrived := policy.Hold + policy.Linger
+	times := []time.Duration{time.Minute, arrived, arrived + time.Second, hour, 2*hour - time.Second, 2 * hour, 3 * hour, 4 * hour, day}
+	counted := 0
+	for _, unknown := range times {
+		for _, began := range times {
+			for _, ended := range times {
+				if began > ended || unknown > ended {
+					continue
+				}
+				x := open(t, dunning.Stripe).do(intended(0, "i1/0"), answered(unknown, "i1/0", statemachine.Unknown))
+				asks := began >= unknown && x.owes(after(began)) == "look up i1"
+				if missing := asked(began, ended, "i1/0"); !asks {
+					x.nothing(missing)
+				} else {
+					x.do(missing)
+					x.expect(ended, "charge i1")
+					counted++
+				}
+			}
+		}
+	}
+	if counted == 0 {
+		t.Fatal("no look-up counts")
+	}
+	x := open(t, dunning.Stripe).do(intended(0, "i1/0"), asked(hour, hour, "i1/0"), answered(2*hour, "i1/0", statemachine.Unknown))
+	y := open(t, dunning.Stripe).do(intended(0, "i1/0"), answered(2*hour, "i1/0", statemachine.Unknown))
+	y.nothing(asked(hour, 2*hour, "i1/0"))
+	for _, d := range []time.Duration{4*hour - time.Second, 4 * hour} {
+		want := "look up i1"
+		if d < 4*hour {
+			want = "wait 1s"
+		}
+		x.expect(d, want)
+		y.expect(d, want)
+	}
+}
+
 // Whoever sent a charge, and says it when a look-up has found nothing, sent it late.
 func TestAChargeThatWasSentLateIsLookedUpAgain(t *testing.T) {
 	sent := func(d time.Duration) *account {
