@@ -30,7 +30,9 @@ type (
 		By
 		Method Method `json:",omitzero"`
 	}
-	// Issued makes an invoice; of nothing, if Amount is 0. Key: Invoice, Amount, and
+	// Issued makes an invoice; of nothing, if Amount is 0. Invoice is made of the tenant and the
+	// period, so that the invoice of a period which a restored database has forgotten is issued
+	// again as what it was: under another id it is another debt. Key: Invoice, Amount, and
 	// CreatedAt if it is given; of another amount or time it is ErrIllegal. Only where the
 	// stored time lies more than two of Policy.Tick in the future, an earlier one is taken
 	// for the right one, see Invoice.Since.

@@ -102,14 +102,17 @@ func (p *Policy) recoveredAt(a *Account) time.Time {
 
 // forgotten returns the first invoice of which a restored database may have forgotten
 // a payment, nil if there is none: one that was stored before charges were started, when
-// an invoice was dated two of Policy.Tick or Policy.Hold in the future at most.
+// an invoice was dated two of Policy.Tick or Policy.Hold in the future at most; or one that
+// a clock which was ahead has dated, of which no time says when it was stored.
 func (p *Policy) forgotten(a *Account) *Invoice {
 	at := p.recoveredAt(a)
 	if at.IsZero() {
 		return nil
 	}
 	for k := range a.Invoices {
-		if i := &a.Invoices[k]; i.Owed() && !p.ahead(i.CreatedAt, at) && !i.LookedBack.After(at) {
+		i := &a.Invoices[k]
+		moved := !i.Since.IsZero() && i.Since.Before(i.CreatedAt)
+		if i.Owed() && (moved || !p.ahead(i.CreatedAt, at)) && !i.LookedBack.After(at) {
 			return i
 		}
 	}

@@ -53,6 +53,15 @@ func TestARestoredDatabaseAsksWhoHasPaid(t *testing.T) {
 	x.expect(3*hour, "charge i2")
 	x.do(intended(3*hour, "i2/0"), dunning.ChargeAnswered{By: by(dunning.Biller, after(3*hour)), Invoice: "i2", Key: "i2/0", Outcome: statemachine.Done})
 	x.expect(3*hour+time.Microsecond, "charge i3")
+	// What was dated by a clock that was ahead was stored before, whatever its date says.
+	x = open(t, dunning.Stripe)
+	x.jumps = true
+	x.do(dunning.Issued{By: by(dunning.Host, after(10*day)), Invoice: "i2", Amount: 1})
+	x.p.RecoveredAt = after(hour)
+	x.do(dunning.Ticked{By: by(dunning.Biller, after(2*hour))}, lookedBack(2*hour, 2*hour, "i1"))
+	x.expect(2*hour, "look back i2")
+	x.do(lookedBack(2*hour, 2*hour, "i2"), dunning.Paid{By: by(dunning.Host, after(2*hour)), Invoice: "i1", Method: dunning.Manual})
+	x.expect(2*hour, "charge i2")
 	// Of who is churned nothing is asked before they are back.
 	x = open(t, dunning.Manual)
 	x.do(dunning.Churned{By: by(dunning.Biller, after(7*day))})
