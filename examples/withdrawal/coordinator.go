@@ -13,6 +13,7 @@ import (
 	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -57,19 +58,13 @@ func pay(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	if c.rows, c.refused, err = openBatch(o.batch); err != nil {
 		return err
 	}
-	db, err := openDatabase(ctx, o.db, true)
+	limited, cancel := context.WithTimeout(ctx, o.timeout)
+	defer cancel()
+	db, err := c.open(limited)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	if c.service, err = store.NewWithdrawals(db, c.pace.policy()); err != nil {
-		return err
-	}
-	if c.genesis, err = openLedger(ctx, c.service, o.ledger, o.wallets); err != nil {
-		return err
-	}
-	limited, cancel := context.WithTimeout(ctx, o.timeout)
-	defer cancel()
 	ended := c.processes(limited)
 	if ended != nil {
 		fmt.Fprintln(c.log, "not finished:", ended)
@@ -89,6 +84,27 @@ func pay(ctx context.Context, o options, stdout, stderr io.Writer) error {
 		return errNotProven
 	}
 	return nil
+}
+
+// open opens the database, the service and the ledger of the chain. A server that is away
+// at that moment, as one that restarts is, is tried again until ctx is done.
+func (c *coordinator) open(ctx context.Context) (db *database, err error) {
+	var wrong error // what no later try mends
+	err = c.until(ctx, "open", func() (err error) {
+		if db, err = openDatabase(ctx, c.db, true); err == nil {
+			if c.service, err = store.NewWithdrawals(db, c.pace.policy()); err == nil {
+				c.genesis, err = openLedger(ctx, c.service, c.ledger, c.wallets)
+			}
+			if err != nil {
+				err = errors.Join(err, db.Close())
+			}
+		}
+		if !errors.Is(err, sqlstore.ErrConnection) && !errors.Is(err, store.ErrRetry) && !errors.Is(err, store.ErrUnknownCommit) {
+			wrong, err = err, nil
+		}
+		return err
+	})
+	return db, errors.Join(wrong, err)
 }
 
 // processes runs node, workers and clerk until everything is paid.

@@ -183,11 +183,16 @@ func TestPostgresStoppedImmediately(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newScene(t, url, rows)
-	program, stdout, stderr := s.start("-chaos", "-seed", "3", "-timeout", "9m")
-	for range crashes {
-		time.Sleep(time.Second)
-		if err := server.Crash(); err != nil {
-			t.Fatal(err)
+	if err := server.Crash(); err != nil {
+		t.Fatal(err)
+	}
+	program, stdout, stderr := s.start("-chaos", "-seed", "3", "-timeout", "9m") // it waits for the server
+	for i := range 1 + crashes {
+		if i > 0 {
+			time.Sleep(time.Second)
+			if err := server.Crash(); err != nil {
+				t.Fatal(err)
+			}
 		}
 		time.Sleep(500 * time.Millisecond)
 		if err := server.Start(); err != nil {
