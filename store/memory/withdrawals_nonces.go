@@ -91,7 +91,7 @@ func (w withdrawals) Say(statements ...withdrawal.Statement) error {
 			return w.tx.fail(&statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "hot wallet", ID: id.String(), Event: "say"})
 		}
 	}
-	assign(w.tx, &w.withdrawalTables.said, append(w.said[:len(w.said):len(w.said)], statements...))
+	assign(w.tx, &w.withdrawalTables.said, append(w.said, statements...))
 	return nil
 }
 

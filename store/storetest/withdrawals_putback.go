@@ -21,7 +21,7 @@ import (
 // once, and exactly once if it is completed.
 func (w *withdrawals) putBack(t *testing.T) {
 	live(w.Store)
-	w.copies(t, uint64(usual(1, 40)), usual(20, 40), "")
+	w.copies(t, uint64(usual(1, 4)), usual(20, 40), "")
 }
 
 // copies recovers all copies of some histories, for each of what a person may tell. What is not the

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"os"
 	"testing"
 
 	"github.com/settlehq/settle/store"
@@ -12,4 +13,14 @@ func TestWhatIsNotToldAfterARestoreIsPaidTwice(t *testing.T) {
 	w := newWithdrawals(t, timedWithdrawals[store.Unit](memory.New(memory.Options{})))
 	live(w.Store)
 	w.copies(t, 2, 24, "", lieLatest, lieBound, lieUntold)
+}
+
+// Copies by the thousand, in memory, where one takes milliseconds.
+func TestManyCopiesPayEachRequestOnce(t *testing.T) {
+	if os.Getenv("SETTLE_SOAK") == "" {
+		t.Skip("SETTLE_SOAK is not set")
+	}
+	w := newWithdrawals(t, timedWithdrawals[store.Unit](memory.New(memory.Options{})))
+	live(w.Store)
+	w.copies(t, 40, 40, "")
 }
