@@ -329,30 +329,35 @@ func (s *step) arrive(e *Observed) (made bool, err error) {
 		return false, s.refuse(statemachine.ErrInvalid, "a txid in another spelling would be another credit")
 	case !word(e.ID, MaxID):
 		return false, s.refuse(statemachine.ErrInvalid, "an id of 1 to 200 bytes without white space is needed")
-	case e.Amount == 0 || e.Amount > MaxAmount:
-		return false, s.refuse(statemachine.ErrInvalid, fmt.Sprintf("an amount of %d, not of 1 to 2^63 - 1", e.Amount))
 	case !e.Success || !credit && !e.Finalized:
 		return false, s.refuse(statemachine.ErrInvalid, "only a success counts, on Solana a finalized one")
 	case !credit && e.To+e.Owner != "":
 		return false, s.refuse(statemachine.ErrInvalid, "only a credit has an account that got it, and an owner")
+	case e.Amount == 0:
+		return false, s.refuse(ErrNothing, "")
 	}
 	if s.old.Version > 0 {
 		if s.same(e, at) {
 			return false, nil
 		}
-		if s.discrepancy(Discrepancy{Kind: InboundChanged, Key: fmt.Sprint(e.Amount, " ", e.From, " ", at.Unix()), Chain: Inbound(s.side.direction()), TxID: e.ID, Amount: e.Amount,
+		if s.discrepancy(Discrepancy{Kind: InboundChanged, Key: fmt.Sprint(e.Amount, " ", e.From, " ", at.Unix()), Chain: Inbound(s.side.direction()), TxID: e.ID, Amount: min(e.Amount, MaxAmount),
 			Text: fmt.Sprintf("seen again as %s from %q at %s", FormatAmount(e.Amount), e.From, at.Format(time.RFC3339))}) {
 			return false, s.note("seen with other facts")
 		}
 		return false, nil
 	}
-	if e.From != "" && s.p.own(e.From) {
-		s.notes = append(s.notes, Discrepancy{Direction: s.side.direction(), Kind: OwnSender, Key: e.ID, Chain: Inbound(s.side.direction()), TxID: e.ID,
-			Amount: e.Amount, Text: "a transfer between own accounts is no swap", Actor: s.by.Actor, At: s.by.At})
-		return false, nil
+	none := Discrepancy{Direction: s.side.direction(), Key: e.ID, Chain: Inbound(s.side.direction()), TxID: e.ID, Amount: min(e.Amount, MaxAmount), Actor: s.by.Actor, At: s.by.At}
+	switch {
+	case e.From != "" && s.p.own(e.From):
+		none.Kind, none.Text = OwnSender, "a transfer between own accounts is no swap"
+	case e.Amount > MaxAmount:
+		none.Kind, none.Text = InboundTooLarge, fmt.Sprintf("%s came in from %.300q, more than a column holds, and is no item", FormatAmount(e.Amount), e.From)
+	default:
+		s.create(e, at)
+		return true, nil
 	}
-	s.create(e, at)
-	return true, nil
+	s.notes = append(s.notes, none)
+	return false, nil
 }
 
 // creditID is the one form of a credit's id, "txid" or "txid:contract": each part

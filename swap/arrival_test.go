@@ -1,6 +1,8 @@
 package swap_test
 
 import (
+	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +50,42 @@ func TestWhateverASenderWroteIsStored(t *testing.T) {
 	lost.Observed.From, lost.Observed.Owner = "al ice", ""
 	if r := credits(t).do(lost).is("pending_receival"); r.i().From != "" || r.i().Hold.Kind != swap.ByRecovery {
 		t.Errorf("%+v", r.i())
+	}
+}
+
+// More than a column holds makes no item, and is a discrepancy that somebody acknowledges, so
+// that no scan waits for it; nothing is [swap.ErrNothing].
+func TestAnAmountThatNoItemHas(t *testing.T) {
+	apply := func(d swap.Deposit, o swap.Observed) (swap.DepositChange, error) {
+		return policy.ApplyDeposit(d, o, t0)
+	}
+	c, err := apply(swap.Deposit{}, observedDeposit("sig1", swap.MaxAmount))
+	if err != nil || c.New.Version != 1 || len(c.Notes) != 0 {
+		t.Errorf("the largest amount: %+v, %v", c, err)
+	}
+	for _, more := range []uint64{swap.MaxAmount + 1, math.MaxUint64} {
+		none, err := apply(swap.Deposit{}, observedDeposit("sig2", more))
+		if err != nil || none.New.Version != 0 || len(none.Notes) != 1 || none.Notes[0].Kind != swap.InboundTooLarge || none.Notes[0].Item != "" ||
+			none.Notes[0].Key != "sig2" || none.Notes[0].Amount != swap.MaxAmount || !strings.Contains(none.Notes[0].Text, swap.FormatAmount(more)) {
+			t.Errorf("%d: %+v, %v", more, none, err)
+		}
+		if closed, err := none.Notes[0].Close("oscar", t0); err != nil || closed.ClosedBy != "oscar" {
+			t.Errorf("%d: %+v, %v", more, closed, err)
+		}
+		// Of an item that is stored it is other facts.
+		again, err := apply(c.New, observedDeposit("sig1", more))
+		if err != nil || len(again.Notes) != 1 || again.Notes[0].Kind != swap.InboundChanged || again.Notes[0].Amount != swap.MaxAmount {
+			t.Errorf("%d, seen again: %+v, %v", more, again.Notes, err)
+		}
+		lost := swap.Recovered{By: by(swap.System, t0), Observed: observedDeposit("sig3", more)}
+		if r := deposits(t).do(lost); r.i().Version != 0 || len(r.last.Notes) != 1 || r.last.Notes[0].Kind != swap.InboundTooLarge {
+			t.Errorf("%d, rebuilt: %+v", more, r.last)
+		}
+	}
+	for _, stored := range []swap.Deposit{{}, c.New} {
+		if c, err := apply(stored, observedDeposit("sig1", 0)); !errors.Is(err, swap.ErrNothing) || !errors.Is(err, statemachine.ErrInvalid) || !c.Empty() {
+			t.Errorf("nothing: %+v, %v", c, err)
+		}
 	}
 }
 

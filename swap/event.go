@@ -19,8 +19,8 @@ type (
 	// Observed creates an item, by its first sighting as a transfer to the
 	// treasury: successful, and on Solana finalized. Amount is the net increase
 	// of the treasury's account. Key: ID; with other facts it changes nothing
-	// and is a discrepancy. From an own account it makes no item, only that
-	// discrepancy.
+	// and is a discrepancy. From an own account, or of more than [MaxAmount], it makes no
+	// item, only that discrepancy; an amount of 0 is [ErrNothing].
 	Observed struct {
 		By
 		ID        string // of a credit in its one form, see [Credit]

@@ -304,10 +304,11 @@ func (s *step) foreign(t *Sighting) bool {
 	return t.Of != "" && !t.Denied || t.Chain == Solana && named && !s.names(t, s.item.ID)
 }
 
-// sound reports whether a transaction can be one of its chain.
+// sound reports whether a transaction can be one of its chain. Of what the vault did not sign
+// nothing is kept, so it may move and say whatever it likes.
 func (t *Sighting) sound() bool {
-	return t.Chain.Valid() && word(t.TxID, MaxID) && len(t.Memo) <= MaxMemo && statemachine.Storable(t.Memo) && t.Amount <= MaxAmount &&
-		(t.Destination == "" || word(t.Destination, MaxAddress))
+	return t.Chain.Valid() && word(t.TxID, MaxID) && (!t.VaultSigned || len(t.Memo) <= MaxMemo && statemachine.Storable(t.Memo) &&
+		t.Amount <= MaxAmount && (t.Destination == "" || word(t.Destination, MaxAddress)))
 }
 
 // find returns the intent that a sighting is: by signature on Solana, by

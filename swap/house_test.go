@@ -351,8 +351,9 @@ func TestWhoSaysWhatWentOut(t *testing.T) {
 		"one without name":  {seen, swap.By{Role: swap.Observer}, statemachine.ErrInvalid},
 		"no chain":          {swap.Sighting{TxID: "n1"}, by(swap.Observer, t0), statemachine.ErrInvalid},
 		"no transaction":    {swap.Sighting{Chain: swap.Nexus}, by(swap.Observer, t0), statemachine.ErrInvalid},
-		"an endless memo":   {swap.Sighting{Chain: swap.Solana, TxID: "s", Memo: strings.Repeat("m", swap.MaxMemo+1)}, by(swap.Observer, t0), statemachine.ErrInvalid},
-		"an amount of 2^63": {swap.Sighting{Chain: swap.Solana, TxID: "s", Amount: 1 << 63}, by(swap.Observer, t0), statemachine.ErrInvalid},
+		"an endless memo":   {swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "s", Memo: strings.Repeat("m", swap.MaxMemo+1)}, by(swap.Observer, t0), statemachine.ErrInvalid},
+		"an amount of 2^63": {swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "s", Amount: 1 << 63}, by(swap.Observer, t0), statemachine.ErrInvalid},
+		"a stranger's":      {swap.Sighting{Chain: swap.Solana, TxID: "s", Memo: strings.Repeat("m", swap.MaxMemo+1), Amount: 1 << 63}, by(swap.Observer, t0), nil},
 	} {
 		if d, err := swap.Unattributed(c.seen, c.by); !errors.Is(err, c.err) || (err == nil) != (d.Kind == swap.UnattributedOutbound) {
 			t.Errorf("%s: %+v, %v", name, d, err)

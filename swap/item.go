@@ -244,6 +244,10 @@ type ByHand struct {
 	At        time.Time
 }
 
+// ErrNothing refuses an [Observed] of an amount of 0: nothing came in, and no scan waits for
+// it. It is an [statemachine.ErrInvalid].
+var ErrNothing = statemachine.NewSentinel("nothing-came-in", "an amount of 0: nothing came in", statemachine.ErrInvalid)
+
 // MaxReferenceText bounds [Settled].Reference, in bytes.
 const MaxReferenceText = 100
 
@@ -285,7 +289,7 @@ func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) 
 	switch {
 	case statemachine.Actor(operator) != nil:
 		return d, statemachine.Actor(operator)
-	case d.Kind != UnattributedOutbound && d.Kind != OwnSender:
+	case d.Kind != UnattributedOutbound && d.Kind != OwnSender && d.Kind != InboundTooLarge:
 		return d, fmt.Errorf("%w: it is of an item: acknowledge it there", statemachine.ErrIllegal)
 	}
 	if d.ClosedBy == "" {
@@ -296,7 +300,8 @@ func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) 
 
 // DiscrepancyKind says what is wrong.
 // Values: DoublePayout, LateOutbound, Mismatch, UnattributedOutbound, PaidWhileQuarantined, OutboundLost,
-// InboundGone, InboundChanged, SecondOutbound, OwnSender, GapAccepted, Contested, Overpaid, PaidAndGivenBack, FinalDenied.
+// InboundGone, InboundChanged, SecondOutbound, OwnSender, GapAccepted, Contested, Overpaid, PaidAndGivenBack, FinalDenied,
+// InboundTooLarge.
 type DiscrepancyKind = statemachine.Enum[discrepancyKind]
 
 const (
@@ -315,6 +320,7 @@ const (
 	Overpaid                                        // a person has paid more than was left of what came in
 	PaidAndGivenBack                                // it was paid or refunded for good, and an operator has given it back by hand, too
 	FinalDenied                                     // what was final is missing or has failed, by later evidence; seen final again it closes
+	InboundTooLarge                                 // more than MaxAmount came in at once; no item
 )
 
 type discrepancyKind struct{}
@@ -324,7 +330,7 @@ func (discrepancyKind) Names() []string { return discrepancyNames }
 
 var discrepancyNames = []string{"double payout", "late outbound", "mismatch", "unattributed outbound", "paid while quarantined",
 	"outbound lost", "inbound gone", "inbound changed", "second outbound", "own sender", "gap accepted", "contested", "overpaid",
-	"paid and given back", "final denied"}
+	"paid and given back", "final denied", "inbound too large"}
 
 // RefundReason is why an item is refunded: the text behind the signature in the
 // memo of a refund, at most 64 bytes.

@@ -29,8 +29,8 @@ type Scan struct {
 	Began time.Time // by the clock of the store
 	From  time.Time // all from here on was read
 	// Complete: to the end, without a gap, and each amount that came in is stored. One
-	// that is refused, whatever the error, holds the waterline until it is stored or an
-	// operator accepts the gap. Of the vault's own history only if
+	// that is refused, whatever the error but [ErrNothing], holds the waterline until it
+	// is stored or an operator accepts the gap. Of the vault's own history only if
 	// nothing that was handed over is on its way: a transaction that a node has
 	// taken and no block has is missing in it.
 	Complete bool

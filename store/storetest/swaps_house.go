@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -89,6 +90,14 @@ func (db *swaps) discrepancies(t *testing.T) {
 	loose.Key = "no such thing"
 	refusedWith(t, db.service.Acknowledge(ctx, "oscar", loose), statemachine.ErrNotFound, "one that was not recorded")
 	refusedWith(t, db.service.Acknowledge(ctx, "oscar", all[0]), statemachine.ErrIllegal, "one of an item")
+	huge := arrival(swap.ToUSDD, s.newID())
+	huge.Amount = math.MaxUint64
+	for range 2 {
+		none, err := db.service.Deposits.Do(ctx, huge.ID, huge)
+		if now := page(); err != nil || none.Version != 0 || len(now) != 3 || now[2].Kind != swap.InboundTooLarge || now[2].Key != huge.ID || now[2].Amount != swap.MaxAmount {
+			t.Fatalf("more than an item has: %+v, %v, recorded are %+v", none, err, now)
+		}
+	}
 	d := s.do(t, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.Acknowledge, Number: 1, Reason: "a fork"})
 	if all = page(); all[0].ClosedBy != "oscar" || !all[0].ClosedAt.Equal(start) || d.Discrepancies[0] != all[0] {
 		t.Errorf("dealt with: %+v", all[0])
