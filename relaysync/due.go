@@ -2,6 +2,7 @@ package relaysync
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"github.com/settlehq/settle/statemachine/switches"
@@ -22,6 +23,18 @@ func (s *Sync) DueAt() (at time.Time, ok bool) {
 // DueIn reports whether syncs are offered where the switch says s of relays: none while
 // nothing begins.
 func DueIn(s switches.State) bool { return s.Begins() }
+
+// Unsettled is why relays may not be started after a restore, nil if they may. Nobody knows what
+// the server got since the copy was made, so each relay is to be sent again: none is clean.
+func Unsettled(s Stats) error {
+	if n := s.Phases[PhaseClean]; n > 0 {
+		return fmt.Errorf("%w: Retried of each relay is needed, and %d are not due", switches.ErrUnsettled, n)
+	}
+	return nil
+}
+
+// Resyncs reports whether a relay is sent again after a restore.
+func (s *Sync) Resyncs() bool { return s.Relay.Version != 0 && s.Relay.DeletedAt.IsZero() }
 
 // NeedsOperator reports whether only a person moves the relay on.
 func (s *Sync) NeedsOperator() bool { return s.Phase() == PhaseExhausted }

@@ -188,8 +188,8 @@ func (s *Switches) Quiet(ctx context.Context, scope switches.Scope, wait time.Du
 
 // Start lowers the level of a scope, or ends its recovery, see [switches.Started]. The recovery
 // of a chain does not end while something stands open that may have been paid before the
-// restore: that is [withdrawal.ErrUnsettled], in a [withdrawal.UnsettledError] with the first
-// open point. [Withdrawals.Unsettled] has all of them.
+// restore: that is [switches.ErrUnsettled], of a chain in a [withdrawal.UnsettledError] with the
+// first open point. [Withdrawals.Unsettled] has all of them. Of relays see [Relays.Resync].
 // What waits is offered again when a worker asks the next time.
 func (s *Switches) Start(ctx context.Context, ev switches.Started) (switches.Switch, error) {
 	return s.Do(ctx, ev.Scope, ev)

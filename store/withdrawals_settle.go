@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/withdrawal"
@@ -72,8 +73,19 @@ func (s *Withdrawals) Unsettled(ctx context.Context, chain uuid.UUID, limit int)
 }
 
 // unsettled is the first point that stands open before a scope may be started, nil if there is
-// none. Only chains have some, in a store that has withdrawals.
+// none. Relays have some, and chains in a store that has withdrawals.
 func unsettled(tx SwitchUnit, scope switches.Scope, state switches.State) (open, err error) {
+	if unit, has := tx.(RelayUnit); has && scope == switches.Relays && state.Recovering {
+		now, err := tx.Now()
+		if err != nil {
+			return nil, err
+		}
+		stats, err := unit.Relays().Stats(now, 0)
+		if errors.Is(err, ErrNoDomain) {
+			return nil, nil
+		}
+		return relaysync.Unsettled(stats), err
+	}
 	chain, is := scope.OfChain()
 	unit, has := tx.(WithdrawalUnit)
 	if !is || !has || !state.Recovering {

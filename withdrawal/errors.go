@@ -36,7 +36,7 @@ var (
 	// ErrUnsettled: the database was put back to an earlier state, and the chain has not been
 	// started again, or is not to be started while something stands open that may have been
 	// paid: then it comes in an [UnsettledError]. It is ErrOnHold.
-	ErrUnsettled = statemachine.NewSentinel("unsettled", "what was paid before the restore is not known yet", ErrOnHold)
+	ErrUnsettled = switches.ErrUnsettled
 	// ErrUnclaimed: somebody with this payee was paid before the restore, and nobody knows
 	// by which request, see [Unclaimed]. It is ErrOnHold.
 	ErrUnclaimed = statemachine.NewSentinel("unclaimed", "it may be what an unclaimed transfer paid", ErrOnHold)

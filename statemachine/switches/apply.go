@@ -59,7 +59,7 @@ type (
 		// database before somebody has said what was lost.
 		All   Switch
 		Moved bool `json:",omitzero"`
-		// Unsettled is why the recovery of a chain must not end yet, nil if it may; the
+		// Unsettled is why the recovery of the scope must not end yet, nil if it may; the
 		// service brings it. Nothing overrides it.
 		Unsettled error `json:"-"`
 	}

@@ -98,6 +98,10 @@ func (s Scope) takes(l Level) bool {
 // [statemachine.ErrIllegal].
 var ErrOnHold = statemachine.NewSentinel("on-hold", "on hold", statemachine.ErrIllegal)
 
+// ErrUnsettled: the database was put back to an earlier state, and what may have been done since
+// is not known, or not settled yet. It is ErrOnHold.
+var ErrUnsettled = statemachine.NewSentinel("unsettled", "what was done before the restore is not known yet", ErrOnHold)
+
 // MaxReason bounds a reason, in bytes; a longer one is cut.
 const MaxReason = 500
 

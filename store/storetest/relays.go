@@ -32,6 +32,7 @@ func Relays[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T
 		{"a reconcile gives a timer to all that need one, and changes nothing again", of.reconciledRelays},
 		{"a lease that a clock which went back has left ends after its length", of.leaseOfTheFuture},
 		{"relays that are stopped begin no sync, and what has begun ends", of.stopped},
+		{"after a restore relays are started once each is due again", of.restored},
 		{"subscribers hear of what was committed, and of nothing else", of.relayNews},
 	})
 }

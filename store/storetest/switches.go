@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -280,6 +281,38 @@ func (r *relays) stopped(t *testing.T) {
 		r.do(t, syncs, relayFinished(start, 1, statemachine.Done))
 		noError(t, errOf(service.Do(ctx, scope, startEvent(scope, 0))))
 		r.do(t, waits, claim, relayFinished(start, 1, statemachine.Done))
+	}
+}
+
+// restored: relays are not started before each is due again, whatever the copy says of it, and
+// what the host has said again meanwhile is what is sent.
+func (r *relays) restored(t *testing.T) {
+	service := must(store.NewSwitches(r.Store))(t)
+	claim := relaysync.Claimed{By: relayBy(relaysync.Reactor, start)}
+	clean, off, gone, due := r.id(), r.id(), r.id(), r.id()
+	for _, id := range []string{clean, off, gone} {
+		r.do(t, id, relayCreated(id, start), claim, relayFinished(start, 1, statemachine.Done))
+	}
+	r.do(t, due, relayCreated(due, start))
+	r.do(t, gone, relaysync.Deleted{By: relayBy(relaysync.Host, start)})
+	started := func() error { return errOf(service.Do(ctx, switches.Relays, endedEvent(switches.Relays))) }
+	noError(t, started()) // nothing was restored
+	noError(t, errOf(service.Do(ctx, switches.Everything, recoveringEvent(switches.Everything, switches.Send, 1))))
+	refusedWith(t, started(), switches.ErrUnsettled, "a start before anything is said")
+	refusedWith(t, errOf(r.service.Do(ctx, due, claim)), switches.ErrOnHold, "a claim")
+	r.do(t, off, relaysync.Deactivated{By: relayBy(relaysync.Host, start)})
+	refusedWith(t, started(), switches.ErrUnsettled, "a start while a relay is clean")
+	for after, page := "", 0; page == 0 || after != ""; page++ {
+		last, refused, err := r.service.Resync(ctx, relaysync.Retried{By: relayBy(relaysync.Operator, start), Reason: "restored"}, after, 1)
+		noError(t, errors.Join(refused, err))
+		after = last
+	}
+	refusedWith(t, errOf(r.service.Do(ctx, clean, claim)), switches.ErrOnHold, "a claim before the start")
+	noError(t, started())
+	for id, status := range map[string]relaysync.Status{clean: relaysync.Active, off: relaysync.Inactive, due: relaysync.Active} {
+		if s := r.do(t, id, claim); s.Relay.Status != status || s.Phase() != relaysync.PhaseSyncing || s.Relay.Synced {
+			t.Errorf("%s is %+v", id, s.Relay)
+		}
 	}
 }
 
