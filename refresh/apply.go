@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // Change is one step of a wallet: what to store, in one commit.
@@ -61,6 +62,7 @@ func (c Policy) Apply(w Work, ev Event) (Change, error) { return c.ApplyAt(w, ev
 // [statemachine.EventTime].
 func (c Policy) ApplyAt(w Work, ev Event, now time.Time) (Change, error) {
 	s := step{Change: Change{Old: w, New: w}, c: &c, ev: ev}
+	s.New.RestoredAt = time.Time{} // of this event alone
 	err := s.begin(now)
 	if err == nil {
 		s.New.Jobs, s.New.Watchers = slices.Clone(w.Jobs), slices.Clone(w.Watchers)
@@ -202,12 +204,23 @@ func (s *step) lock(fence int64) error {
 		return s.refuse(statemachine.ErrNotFound, "the wallet has had no job yet")
 	case l.Lease.Held(s.by.At):
 		return s.refuse(statemachine.ErrHeld, "by "+l.Lease.Holder)
+	case s.restored():
+		return s.refuse(switches.ErrOnHold, restoredReason)
 	case fence < 1 || fence <= l.Lease.Fence:
 		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("a new fence of the store is needed, not %d", fence))
 	}
 	s.New.Lock = Lock{XpubVan: w.XpubVan, LockedAt: s.by.At, Seq: s.New.Wallet.WorkSeq,
 		Lease: statemachine.Lease{Holder: s.by.Actor, Fence: fence, Until: s.by.At.Add(s.c.LockTTL)}}
 	return nil
+}
+
+const restoredReason = "a call from before the restore may still run at the node"
+
+// restored reports whether a lock that the restored database has forgotten may still be held, or
+// a call that began under it may still run at the node. Nobody gets a slot or a lock then.
+func (s *step) restored() bool {
+	at := s.Old.RestoredAt
+	return !at.IsZero() && s.by.At.Before(at.Add(s.c.LockTTL+s.c.HTTPTimeout))
 }
 
 func (s *step) unlock(fence int64) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // uuid4 reports whether id is a random identifier, version 4 of RFC 4122.
@@ -123,6 +124,8 @@ func (s *step) claimSlot(e *SlotClaimed) error {
 		return s.refuse(statemachine.ErrFenced, fmt.Sprintf("the next fence is %d", l.Fence+1))
 	case w.Status == Served && l.Held(s.by.At):
 		return s.refuse(statemachine.ErrHeld, "by "+l.Holder)
+	case s.restored():
+		return s.refuse(switches.ErrOnHold, restoredReason)
 	}
 	if err := s.moveWallet(WalletClaim); err != nil {
 		return err

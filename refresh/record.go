@@ -36,6 +36,9 @@ type Work struct {
 	Lock     Lock // zero: there is no row
 	Jobs     []Job
 	Watchers []Watcher
+	// RestoredAt is when the database was last put back to an earlier state, by the store's clock;
+	// zero: never. Given by the service for SlotClaimed and Locked; no column.
+	RestoredAt time.Time `json:",omitzero"`
 }
 
 // Wallet is a row of refresh_wallets: who serves it.

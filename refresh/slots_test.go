@@ -9,6 +9,7 @@ import (
 
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // Who serves a wallet, and how a round ends.
@@ -51,6 +52,24 @@ func TestHungRounds(t *testing.T) {
 	c := x.do(refresh.JobDone{By: worker(now), Fences: h, Listing: listing(now)})
 	if w := c.New.Wallet; w.HungRounds != 0 || !w.NotBefore.IsZero() || w.Status != refresh.Served {
 		t.Errorf("%+v", w)
+	}
+}
+
+// After a restore nobody gets a slot or a lock while a call that began under a lock which the
+// database has forgotten may still run at the node.
+func TestNobodyIsServedWhileAForgottenCallMayRun(t *testing.T) {
+	free := t0.Add(config.LockTTL + config.HTTPTimeout)
+	for _, at := range []time.Time{t0, free.Add(-time.Microsecond), free} {
+		for _, ev := range []refresh.Event{slotClaimed(at, 1), refresh.Locked{By: by(refresh.API, at), Fence: 1}} {
+			x := newWorld(t)
+			x.do(enqueued(at, 1, refresh.Recovery, "", "")) // a wallet that the copy does not know
+			w := x.w
+			w.RestoredAt = t0
+			c, err := config.ApplyAt(w, ev, at)
+			if at.Before(free) != errors.Is(err, switches.ErrOnHold) || !at.Before(free) && err != nil || !c.New.RestoredAt.IsZero() && err == nil {
+				t.Errorf("%T %v after the restore: %v", ev, at.Sub(t0), err)
+			}
+		}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // RefreshUnit is the part of a transaction that [Refreshes] needs.
 type RefreshUnit interface {
-	Journaled
+	SwitchUnit
 	Refreshes() RefreshRecords
 }
 

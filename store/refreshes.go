@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // Refreshes runs the rules of package refresh on a store: lock the wallet, load what the event
@@ -54,7 +55,9 @@ func refreshAggregate(c *refresh.Policy) *aggregate[RefreshUnit, string, uuid.UU
 		apply:  c.ApplyAt,
 		result: func(c *refresh.Change) *refresh.Work { return &c.New },
 		empty:  (*refresh.Change).Empty,
-		beside: func(b *refreshBatch) beside[refresh.Work, refresh.Event, refresh.Change] { return refreshReads{b, c} },
+		beside: func(b *refreshBatch) beside[refresh.Work, refresh.Event, refresh.Change] {
+			return &refreshReads{refreshBatch: b, policy: c}
+		},
 	}
 }
 
@@ -74,10 +77,19 @@ func refreshStates(w *refresh.Work) []state[uuid.UUID] {
 // refreshReads loads what [refresh.Needs] says, and draws fences of locks.
 type refreshReads struct {
 	*refreshBatch
-	policy *refresh.Policy
+	policy   *refresh.Policy
+	switched asked
 }
 
-func (b refreshReads) fill(w *refresh.Work, ev refresh.Event) (refresh.Event, error) {
+func (b *refreshReads) fill(w *refresh.Work, ev refresh.Event) (refresh.Event, error) {
+	w.RestoredAt = time.Time{}
+	switch ev.(type) {
+	case refresh.SlotClaimed, refresh.Locked:
+		is, err := b.switched.state(b.tx, switches.Everything)
+		if w.RestoredAt = is.RestoredAt; err != nil {
+			return ev, err
+		}
+	}
 	if err := b.save(); err != nil {
 		return ev, err
 	}
@@ -98,7 +110,7 @@ func (b refreshReads) fill(w *refresh.Work, ev refresh.Event) (refresh.Event, er
 }
 
 // follow moves the ends of leases that a step moved, which a save does not.
-func (b refreshReads) follow(c *refresh.Change) error {
+func (b *refreshReads) follow(c *refresh.Change) error {
 	held, until := c.MovedLeases()
 	if len(held) == 0 {
 		return nil

@@ -239,7 +239,7 @@ func (c *step) recover(e *Recovering) error {
 	case c.by.Role == System && (e.Scope != Everything || e.Generation == o.Generation && e.Level < o.Recovery):
 		return c.refuse(statemachine.ErrForbidden, "only an operator lets more go on while it is recovering")
 	}
-	c.New.Recovering, c.New.Recovery, c.New.Generation = true, e.Level, e.Generation
+	c.New.Recovering, c.New.Recovery, c.New.Generation, c.New.RecoveredAt = true, e.Level, e.Generation, c.by.At
 	return c.move(OnRestored, e.Reason)
 }
 

@@ -120,8 +120,9 @@ type Switch struct {
 	// Generation is that of the database in which Recovering and Recovery were written; zero
 	// before the first restore.
 	Generation int64
-	// RecoveredAt is when the latest recovery of the scope ended, by the store's clock; zero:
-	// none has.
+	// RecoveredAt is when the latest recovery of the scope ended, or was said, by the store's
+	// clock; zero: there was none. That of [Everything], which does not end, was said with the
+	// restore.
 	RecoveredAt time.Time
 	Version     int64
 }
@@ -132,8 +133,10 @@ type State struct {
 	Recovering bool
 	Generation int64 // of the row that says whether it is recovering
 	Moved      bool  // see Elsewhere
-	// RecoveredAt is when a person last ended a recovery of the scope; zero: none has ended.
-	RecoveredAt time.Time
+	// RecoveredAt is when a person last ended a recovery of the scope, or, while it is
+	// recovering by its own row, when that was said; zero: neither. RestoredAt is when it was said
+	// that the database was put back; zero: it never was.
+	RecoveredAt, RestoredAt time.Time
 	// StoppedFor is how long persons have stopped the two rows in all, up to StoppedSince,
 	// which are the stops that last.
 	StoppedFor   time.Duration
@@ -148,7 +151,8 @@ func Of(all, own Switch) State {
 	if own.Generation >= all.Generation {
 		from = own
 	}
-	s := State{Level: max(all.Level, own.Level), Recovering: from.Recovering, Generation: from.Generation, RecoveredAt: own.RecoveredAt}
+	s := State{Level: max(all.Level, own.Level), Recovering: from.Recovering, Generation: from.Generation, RecoveredAt: own.RecoveredAt,
+		RestoredAt: all.RecoveredAt}
 	if s.Recovering {
 		s.Level = max(s.Level, from.Recovery)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/refresh/refreshtest"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
 )
@@ -40,6 +41,7 @@ func Refreshes[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.St
 		{"an unknown wallet is lost, and nobody is busy with it", of.unknownWallets},
 		{"an event from after the store's time is refused and takes nothing", of.futureEvents},
 		{"what a clock that was ahead left is found and brought back", of.clockAhead},
+		{"after a restore nobody is served while a call that was forgotten may run, and each wallet that is named has one recovery job", of.restored},
 	})
 }
 
@@ -58,6 +60,40 @@ func (r *refreshes) renewed(t *testing.T, now, until time.Time, l store.RefreshL
 func (r *refreshes) keep(t *testing.T, xpub string, until time.Time) {
 	t.Helper()
 	r.renewed(t, start, until, store.RefreshLease{XpubVan: xpub, Fences: refresh.Fences{Slot: 1}})
+}
+
+func (r *refreshes) restored(t *testing.T) {
+	dated(r.Store, start)
+	_, err := must(store.NewSwitches(r.Store))(t).Do(ctx, switches.Everything, recoveringEvent(switches.Everything, switches.Send, 1))
+	noError(t, err)
+	known := r.make(t, &r.stages[0]).Wallet
+	cred := refresh.Credentials{XpubVan: r.xpub(), XpubCol: "c", MasterFingerprint: "f"} // in no table
+	recovery := refresh.Enqueued{By: refresh.By{Actor: "olga", Role: refresh.Operator}, Credentials: cred, Cause: refresh.Recovery}
+	first, err1 := r.service.Enqueue(ctx, recovery)
+	again, err2 := r.service.Enqueue(ctx, recovery)
+	if err := errors.Join(err1, err2); err != nil || first != again {
+		t.Errorf("the recovery jobs are %v and %v, %v", first, again, err)
+	}
+	served := func(after time.Duration) (n int) {
+		t.Helper()
+		dated(r.Store, start.Add(after))
+		turned, err := r.service.Turn(ctx, "w1", nil, 10)
+		noError(t, err)
+		_, err = r.service.Step(ctx, known.XpubVan, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API}})
+		if len(turned.Claimed) == 0 {
+			refusedWith(t, err, switches.ErrOnHold, "a lock")
+		} else {
+			noError(t, err)
+		}
+		return len(turned.Claimed)
+	}
+	free := r.config.LockTTL + r.config.HTTPTimeout
+	if n := served(0) + served(free-time.Microsecond); n != 0 {
+		t.Errorf("%d wallets are served too early", n)
+	}
+	if n := served(free); n == 0 {
+		t.Error("nobody is served")
+	}
 }
 
 func (r *refreshes) refreshSlots(t *testing.T) {

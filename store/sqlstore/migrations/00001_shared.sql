@@ -193,7 +193,7 @@ CREATE TABLE @settle_switches (
 	recovering {bool} NOT NULL,
 	recovery {text} CHECK (recovery IN ('begin', 'all', 'send')), -- the level meanwhile
 	generation {int} NOT NULL CHECK (generation >= 0), -- of the database in which these two were written
-	recovered_at {time}, -- when a person last ended the recovery of the scope
+	recovered_at {time}, -- when the recovery of the scope was last said or ended
 	version {int} NOT NULL CHECK (version >= 1),
 	CHECK (recovering = (recovery IS NOT NULL)),
 	CHECK (level = 'on' OR actor IS NOT NULL)
