@@ -97,7 +97,7 @@ func testNamesOfWorkers(t *testing.T) {
 	p.RelayDomain = "x.example"
 	relays, err1 := store.NewRelays[store.Unit](s, p)
 	tenants, err2 := store.NewTenants[store.Unit](s, relays, dunning.DefaultPolicy())
-	w, err3 := store.NewWithdrawals[store.Unit](s, withdrawal.DefaultPolicy())
+	batches, err3 := store.NewBatches[store.Unit](s, withdrawal.DefaultPolicy())
 	swaps, err4 := store.NewSwaps[store.Unit](s, swaptest.Policy())
 	refreshes, err5 := store.NewRefreshes[store.Unit](s, refresh.DefaultPolicy())
 	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
@@ -108,10 +108,10 @@ func testNamesOfWorkers(t *testing.T) {
 		for source, turn := range map[string]func() error{
 			"syncs":          both(ctx, relays.Syncs(name)),
 			"steps":          both(ctx, tenants.Steps(name)),
-			"payments":       both(ctx, w.Payments(chain, name)),
-			"look-ups":       both(ctx, w.Lookups(chain, name)),
-			"batches":        both(ctx, w.BatchPayments(chain, name, 1)),
-			"batch look-ups": both(ctx, w.BatchLookups(chain, name)),
+			"payments":       both(ctx, batches.Withdrawals().Payments(chain, name)),
+			"look-ups":       both(ctx, batches.Withdrawals().Lookups(chain, name)),
+			"batches":        both(ctx, batches.Payments(chain, name, 1)),
+			"batch look-ups": both(ctx, batches.Lookups(chain, name)),
 			"deposits":       both(ctx, swaps.Deposits.Work(name)),
 			"credits":        both(ctx, swaps.Credits.Work(name)),
 			"refreshes":      func() error { _, err := refreshes.Turn(ctx, name, nil, 1); return err },

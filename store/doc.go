@@ -27,7 +27,9 @@
 // incidents (a growing number; unique by the key of the record), hot wallets
 // (key id), and the log of transitions (a growing number; unique machine, id and
 // version; no UPDATE or DELETE). The latest job of a request is the one that was
-// inserted last: keep a number, as times may be equal.
+// inserted last: keep a number, as times may be equal. Hosts that pay many requests by one
+// transaction need two tables more: batches (key id; an index of chain and next_check_at) and
+// their versions (key batch and seq; an index of the hash). See [BatchRecords].
 //
 // Refreshes need four tables: wallets (key xpub; unique slot), jobs (key id; unique
 // xpub where a recovery job is pending or processing), watchers (key xpub and
@@ -58,7 +60,7 @@
 // who has it, skip what is locked in Due, take a lock of the user in Usage, and
 // give each line of the log its horizon: see [Feed].
 //
-// Prove it with storetest.Withdrawals (or Wallets, Swaps, Refreshes, Relays, Tenants)
+// Prove it with storetest.Withdrawals (or Batches, Wallets, Swaps, Refreshes, Relays, Tenants)
 // in a test, and call [SelfCheckWithdrawals] (or the one of the other's name) at
 // start-up.
 package store

@@ -17,16 +17,17 @@ import (
 // One transaction pays three requests: one worker claims, signs, stores and sends,
 // another one tells what the chain shows. The third transfer is not there, and an
 // operator gets that request.
-func ExampleWithdrawals_BatchPayments() {
+func ExampleBatches_Payments() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	chain, asset := uuid.New(), uuid.New()
 	policy := withdrawal.DefaultPolicy()
 	policy.CheckEvery, policy.Chain.Confirmations = time.Second, 1
-	w, err := store.NewWithdrawals(memory.New(memory.Options{}), policy)
+	batches, err := store.NewBatches(memory.New(memory.Options{}), policy)
 	if err != nil {
 		log.Fatal(err)
 	}
+	w := batches.Withdrawals()
 	if err := w.PutHotWallet(ctx, withdrawal.HotWallet{ID: uuid.New(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
 		log.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func ExampleWithdrawals_BatchPayments() {
 			e.Pays = append(e.Pays, withdrawal.Pay{Request: m.Request.ID, Fence: m.Job.Lease.Fence, Transfer: withdrawal.Transfer{Output: uint32(i),
 				Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain, AmountRaw: m.Request.AmountRaw}})
 		}
-		b, err := w.Batch(ctx, e.Batch, e)
+		b, err := batches.Do(ctx, e.Batch, e)
 		if err != nil { // nothing is sent
 			return r
 		}
@@ -76,7 +77,7 @@ func ExampleWithdrawals_BatchPayments() {
 	}
 	options := worker.Options[store.BatchWork, store.BatchResult]{CallTimeout: 500 * time.Millisecond}
 	done := make(chan error)
-	payments, lookups := w.BatchPayments(chain, "payer-1", 100), w.BatchLookups(chain, "checker-1")
+	payments, lookups := batches.Payments(chain, "payer-1", 100), batches.Lookups(chain, "checker-1")
 	go func() { done <- worker.Run(ctx, payments, pay, options) }()
 	go func() { done <- worker.Run(ctx, lookups, look, options) }()
 	if err := <-done; err != nil {

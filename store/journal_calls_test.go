@@ -21,7 +21,7 @@ import (
 var namedCalls = map[string]string{
 	"Swaps.AcceptGap": "call", "Swaps.Acknowledge": "call", "Swaps.Restored": "call", "Swaps.Seed": "call",
 	"Withdrawals.Acknowledge": "call", "Withdrawals.PutFiller": "call",
-	"Withdrawals.Rescue": "events", "Withdrawals.Revoke": "events", "Refreshes.Recover": "events", "Refreshes.Reconcile": "events",
+	"Withdrawals.Rescue": "events", "Withdrawals.Revoke": "events", "Batches.Revoke": "events", "Refreshes.Recover": "events", "Refreshes.Reconcile": "events",
 	"Refreshes.Revoke": "events", "Relays.Reconcile": "events", "Relays.Revoke": "events", "Tenants.Reconcile": "events",
 	"Deposits.Revoke": "events", "Credits.Revoke": "events", "Swaps.Outbound": "events",
 }

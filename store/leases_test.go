@@ -23,9 +23,9 @@ func TestSourcesSayHowLongTheyLease(t *testing.T) {
 		want   time.Duration
 	}{
 		"payments":             {b.Payments(chain, "w"), p.Lease},
-		"payments together":    {b.BatchPayments(chain, "w", 2), p.Lease},
+		"payments together":    {b.batches.Payments(chain, "w", 2), p.Lease},
 		"look-ups":             {b.Lookups(chain, "c"), p.CheckEvery},
-		"look-ups of together": {b.BatchLookups(chain, "c"), p.CheckEvery},
+		"look-ups of together": {b.batches.Lookups(chain, "c"), p.CheckEvery},
 		"deposits":             {swaps.Deposits.Work("w"), swaptest.Policy().Lease},
 		"credits":              {swaps.Credits.Work("w"), swaptest.Policy().Lease},
 	} {

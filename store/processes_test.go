@@ -45,17 +45,18 @@ func TestAWorkerNotesItselfOnceAMinute(t *testing.T) {
 		p.RelayDomain = "x.example"
 		relays, err1 := store.NewRelays[store.Unit](s, p)
 		tenants, err2 := store.NewTenants[store.Unit](s, relays, dunning.DefaultPolicy())
-		withdrawals, err3 := store.NewWithdrawals[store.Unit](s, withdrawal.DefaultPolicy())
+		batches, err3 := store.NewBatches[store.Unit](s, withdrawal.DefaultPolicy())
 		swaps, err4 := store.NewSwaps[store.Unit](s, swaptest.Policy())
 		refreshes, err5 := store.NewRefreshes[store.Unit](s, refresh.DefaultPolicy())
 		if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
 			t.Fatal(err)
 		}
+		withdrawals := batches.Withdrawals()
 		payer := withdrawals.Payments(uuid.New(), "payer")
 		turns := []func(n int) error{
 			func(n int) error { _, _, err := payer.Turn(ctx, nil, n); return err },
 			func(n int) error {
-				_, _, err := withdrawals.BatchLookups(uuid.New(), "payer").Turn(ctx, nil, n)
+				_, _, err := batches.Lookups(uuid.New(), "payer").Turn(ctx, nil, n)
 				return err
 			},
 			func(n int) error {

@@ -73,7 +73,7 @@ func TestSourcesOfOneNameEndTogether(t *testing.T) {
 	for _, batchFirst := range []bool{false, true} {
 		b := newBank(t, func(p *withdrawal.Policy) { p.Chain.Nonces = false })
 		request := b.pending(t).Request.ID
-		build, alone, elsewhere := b.BatchPayments(chain, "w", 8), b.Payments(chain, "w"), b.Payments(named("another chain"), "w")
+		build, alone, elsewhere := b.batches.Payments(chain, "w", 8), b.Payments(chain, "w"), b.Payments(named("another chain"), "w")
 		turn(t, elsewhere, 1)
 		held := func() bool {
 			w, err := b.Get(ctx, request)

@@ -13,7 +13,8 @@ import (
 // it finds broken is [statemachine.ErrCorrupt]. Package storetest proves far
 // more.
 func SelfCheck(ctx context.Context, s Store[Unit]) error {
-	return errors.Join(SelfCheckSwitches(ctx, s), SelfCheckWallets(ctx, s), SelfCheckWithdrawals(ctx, s), SelfCheckTenants(ctx, s), SelfCheckSwaps(ctx, s), SelfCheckRefreshes(ctx, s))
+	return errors.Join(SelfCheckSwitches(ctx, s), SelfCheckWallets(ctx, s), SelfCheckWithdrawals(ctx, s), SelfCheckBatches(ctx, s), SelfCheckTenants(ctx, s),
+		SelfCheckSwaps(ctx, s), SelfCheckRefreshes(ctx, s))
 }
 
 // probe is what a self-check does with one domain.

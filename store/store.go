@@ -45,7 +45,7 @@ type Store[T any] interface {
 type Unit interface {
 	SwitchUnit
 	WalletUnit
-	WithdrawalUnit
+	BatchUnit // and so WithdrawalUnit
 	RefreshUnit
 	TenantUnit // and relays
 	SwapUnit

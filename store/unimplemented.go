@@ -47,6 +47,7 @@ var (
 	_ WalletRecords     = UnimplementedWallets{}
 	_ SwitchRecords     = UnimplementedSwitches{}
 	_ WithdrawalRecords = UnimplementedWithdrawals{}
+	_ BatchRecords      = UnimplementedBatches{}
 	_ DepositRecords    = UnimplementedSwaps[swap.Deposit]{}
 	_ CreditRecords     = UnimplementedSwaps[swap.Credit]{}
 	_ SwapHouse         = UnimplementedSwapHouse{}
@@ -197,23 +198,11 @@ func (u UnimplementedWithdrawals) Acknowledgements(uuid.UUID) ([]withdrawal.Ackn
 func (u UnimplementedWithdrawals) Attempts(uuid.UUID) ([]withdrawal.Attempt, error) {
 	return none[[]withdrawal.Attempt](u, "Attempts")
 }
-func (u UnimplementedWithdrawals) BatchIDs(uuid.UUID, int) ([]uuid.UUID, error) {
-	return none[[]uuid.UUID](u, "BatchIDs")
-}
-func (u UnimplementedWithdrawals) Batches(...uuid.UUID) ([]withdrawal.Payout, error) {
-	return none[[]withdrawal.Payout](u, "Batches")
-}
-func (u UnimplementedWithdrawals) BatchesByHash(string) ([]uuid.UUID, error) {
-	return none[[]uuid.UUID](u, "BatchesByHash")
-}
 func (u UnimplementedWithdrawals) ByHash(string) ([]uuid.UUID, error) {
 	return none[[]uuid.UUID](u, "ByHash")
 }
 func (u UnimplementedWithdrawals) Due(DueWithdrawals) ([]withdrawal.Withdrawal, error) {
 	return none[[]withdrawal.Withdrawal](u, "Due")
-}
-func (u UnimplementedWithdrawals) DueBatches(DueBatches) ([]withdrawal.Payout, error) {
-	return none[[]withdrawal.Payout](u, "DueBatches")
 }
 func (u UnimplementedWithdrawals) Follow(Cursor, int) ([]statemachine.Transition[uuid.UUID], Cursor, error) {
 	return none2[[]statemachine.Transition[uuid.UUID], Cursor](u, "Follow")
@@ -234,14 +223,8 @@ func (u UnimplementedWithdrawals) Jobs(uuid.UUID) ([]withdrawal.Job, error) {
 func (u UnimplementedWithdrawals) List(ListWithdrawals) ([]withdrawal.Withdrawal, error) {
 	return none[[]withdrawal.Withdrawal](u, "List")
 }
-func (u UnimplementedWithdrawals) ListBatches(ListBatches) ([]withdrawal.Payout, error) {
-	return none[[]withdrawal.Payout](u, "ListBatches")
-}
 func (u UnimplementedWithdrawals) NextDue(DueWithdrawals) (time.Time, error) {
 	return none[time.Time](u, "NextDue")
-}
-func (u UnimplementedWithdrawals) NextDueBatch(DueBatches) (time.Time, error) {
-	return none[time.Time](u, "NextDueBatch")
 }
 func (u UnimplementedWithdrawals) NoncesFrom(uuid.UUID, uint64) ([]withdrawal.OwnedNonce, error) {
 	return none[[]withdrawal.OwnedNonce](u, "NoncesFrom")
@@ -256,19 +239,13 @@ func (u UnimplementedWithdrawals) PutHotWallet(withdrawal.HotWallet) error {
 func (u UnimplementedWithdrawals) Renew(time.Time, ...Lease[uuid.UUID]) ([]uuid.UUID, error) {
 	return none[[]uuid.UUID](u, "Renew")
 }
-func (u UnimplementedWithdrawals) RenewBatches(time.Time, ...Lease[uuid.UUID]) ([]uuid.UUID, error) {
-	return none[[]uuid.UUID](u, "RenewBatches")
-}
 func (u UnimplementedWithdrawals) RequestOf(uuid.UUID) (uuid.UUID, error) {
 	return none[uuid.UUID](u, "RequestOf")
 }
 func (u UnimplementedWithdrawals) Requests(withdrawal.RequestStatus, *withdrawal.Request, int) ([]withdrawal.Request, error) {
 	return none[[]withdrawal.Request](u, "Requests")
 }
-func (u UnimplementedWithdrawals) Save(...withdrawal.Change) error { return u.no("Save") }
-func (u UnimplementedWithdrawals) SaveBatches(...withdrawal.BatchChange) error {
-	return u.no("SaveBatches")
-}
+func (u UnimplementedWithdrawals) Save(...withdrawal.Change) error   { return u.no("Save") }
 func (u UnimplementedWithdrawals) Say(...withdrawal.Statement) error { return u.no("Say") }
 func (u UnimplementedWithdrawals) Statements(uuid.UUID, int64) ([]withdrawal.Statement, error) {
 	return none[[]withdrawal.Statement](u, "Statements")
@@ -287,6 +264,37 @@ func (u UnimplementedWithdrawals) Usage(uuid.UUID, uuid.UUID, []withdrawal.Windo
 }
 func (u UnimplementedWithdrawals) Wallets(...uuid.UUID) ([]withdrawal.HotWallet, error) {
 	return none[[]withdrawal.HotWallet](u, "Wallets")
+}
+
+// UnimplementedBatches is a [BatchRecords] whose methods all fail.
+type UnimplementedBatches struct{ Unimplemented }
+
+func (u UnimplementedBatches) ByHash(string) ([]uuid.UUID, error) {
+	return none[[]uuid.UUID](u, "ByHash")
+}
+func (u UnimplementedBatches) Due(DueBatches) ([]withdrawal.Payout, error) {
+	return none[[]withdrawal.Payout](u, "Due")
+}
+func (u UnimplementedBatches) Get(...uuid.UUID) ([]withdrawal.Payout, error) {
+	return none[[]withdrawal.Payout](u, "Get")
+}
+func (u UnimplementedBatches) IDs(uuid.UUID, int) ([]uuid.UUID, error) {
+	return none[[]uuid.UUID](u, "IDs")
+}
+func (u UnimplementedBatches) List(ListBatches) ([]withdrawal.Payout, error) {
+	return none[[]withdrawal.Payout](u, "List")
+}
+func (u UnimplementedBatches) NextDue(DueBatches) (time.Time, error) {
+	return none[time.Time](u, "NextDue")
+}
+func (u UnimplementedBatches) Renew(time.Time, ...Lease[uuid.UUID]) ([]uuid.UUID, error) {
+	return none[[]uuid.UUID](u, "Renew")
+}
+func (u UnimplementedBatches) Save(...withdrawal.BatchChange) error {
+	return u.no("Save")
+}
+func (u UnimplementedBatches) Transitions(uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
+	return none[[]statemachine.Transition[uuid.UUID]](u, "Transitions")
 }
 
 // UnimplementedSwaps is a [SwapRecords] whose methods all fail.

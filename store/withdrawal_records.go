@@ -93,7 +93,7 @@ type WithdrawalRecords interface {
 	//  5. A unique rule is its [withdrawal.TakenError] with the job that has it.
 	//     The nonce rule covers every transaction ever on file of that wallet
 	//     and every stray of a job, whatever became of it; a job may have its own nonce again. A Tx of a
-	//     batch takes none, see SaveBatches. Slots
+	//     batch takes none, see [BatchRecords]. Slots
 	//     that changes of one Save give back are free for the others of it,
 	//     whatever their order.
 	//  6. Log has exactly one line for each new version of the two records, each
@@ -120,30 +120,6 @@ type WithdrawalRecords interface {
 	// Renew sets the end of leases that are held under their fence at now. It
 	// returns the jobs whose lease is lost; the others are renewed.
 	Renew(now time.Time, leases ...Lease[uuid.UUID]) (lost []uuid.UUID, err error)
-
-	// Batches returns batches, in the order of ids, each with its versions by Seq
-	// and, as Get returns them and by [withdrawal.CompareMembers], the requests that
-	// have a transaction of it on file. An unknown one is a zero Payout.
-	Batches(ids ...uuid.UUID) ([]withdrawal.Payout, error)
-	// SaveBatches writes changes of different batches, each with those of its
-	// members, by the rules of Save. A batch is inserted if the version in Old is 0,
-	// else written where that version, NextCheckAt, Rebroadcast and the lease in Old
-	// still stand, as 3 and 4 say of a job; a touch ([withdrawal.BatchChange.Touch])
-	// moves no version. Versions of a batch are appended by (Batch, Seq). Its nonce
-	// belongs to Batch.Owner, by the unique rule of nonces.
-	SaveBatches(changes ...withdrawal.BatchChange) error
-	// DueBatches and NextDueBatch are Due and NextDue for batches.
-	DueBatches(q DueBatches) ([]withdrawal.Payout, error)
-	NextDueBatch(q DueBatches) (time.Time, error)
-	// RenewBatches is Renew for the leases of batches.
-	RenewBatches(now time.Time, leases ...Lease[uuid.UUID]) (lost []uuid.UUID, err error)
-	// ListBatches is List for batches: by [withdrawal.Filter.HasBatch], in the order of
-	// [withdrawal.CompareListedBatches].
-	ListBatches(q ListBatches) ([]withdrawal.Payout, error)
-	// BatchesByHash is ByHash for the ids of batches, by the hashes of their versions.
-	BatchesByHash(hash string) ([]uuid.UUID, error)
-	// BatchIDs pages through the ids of all batches, in their order.
-	BatchIDs(after uuid.UUID, limit int) ([]uuid.UUID, error)
 
 	// Say appends statements about the hot wallets of a database that was put back, in their
 	// order. A wallet that does not exist is [statemachine.ErrNotFound]; in a View it is
@@ -183,9 +159,9 @@ type WithdrawalRecords interface {
 	// on file or among their strays, compared by [statemachine.HashForm], on any
 	// chain; at most [MaxPage].
 	ByHash(hash string) ([]uuid.UUID, error)
-	// Transitions returns the audit trail of a request, a job or a batch, oldest first.
+	// Transitions returns the audit trail of a request or a job, oldest first.
 	Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error)
-	// Feed returns the transitions of requests, jobs and batches.
+	// Feed returns the transitions of requests and jobs, and of batches where there are some.
 	Feed[uuid.UUID]
 	// Stats counts what the fields of [withdrawal.Stats] say; rates and means
 	// are over [now-window, now). chain is zero for all of them.
@@ -199,15 +175,6 @@ type ListWithdrawals struct {
 	Backwards bool                // newest first
 	Now       time.Time           // of leases and look-ups; zero: the service sets it
 	Limit     int                 // 1 to [MaxPage]
-}
-
-// ListBatches is ListWithdrawals for batches.
-type ListBatches struct {
-	withdrawal.Filter
-	After     *withdrawal.Batch
-	Backwards bool
-	Now       time.Time
-	Limit     int
 }
 
 // DueWithdrawals asks for what is due.
@@ -231,14 +198,4 @@ type DueWithdrawals struct {
 	// Ahead: a clock that was ahead has put it off, see [withdrawal.Policy.Longest]. Not for
 	// NextDue.
 	Ahead time.Time
-}
-
-// DueBatches asks for batches that something is due for.
-type DueBatches struct {
-	Kind  withdrawal.BatchDue
-	Chain uuid.UUID // zero: every chain
-	Now   time.Time
-	Limit int           // 1 to [MaxPage]
-	Grace time.Duration // for [withdrawal.DueBatchCheck]
-	Ahead time.Time     // as in [DueWithdrawals]
 }

@@ -16,8 +16,7 @@ import (
 // from the caller, the time of an event is the store's.
 type Withdrawals struct {
 	withdrawalCore
-	payouts payoutCore
-	policy  withdrawal.Policy
+	policy withdrawal.Policy
 }
 
 type (
@@ -34,9 +33,7 @@ func NewWithdrawals[T WithdrawalUnit](s Store[T], p withdrawal.Policy) (*Withdra
 	if err := errors.Join(p.Validate(), lacks(s, DomainWithdrawals)); err != nil {
 		return nil, err
 	}
-	part := func(tx T) WithdrawalUnit { return tx }
-	w := &Withdrawals{newCore(s, withdrawalAggregate(&p), part), newCore(s, payoutAggregate(&p), part), p}
-	w.payouts.lives = w.lives
+	w := &Withdrawals{newCore(s, withdrawalAggregate(&p), func(tx T) WithdrawalUnit { return tx }), p}
 	w.handed = newHanded[uuid.UUID, withdrawal.Withdrawal]()
 	return w, nil
 }
@@ -85,7 +82,7 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.U
 // and will end; its methods then commit nothing themselves. An error that an
 // adapter delays comes with a later call or at the end of the transaction.
 func (s *Withdrawals) Within(tx WithdrawalUnit) *Withdrawals {
-	return &Withdrawals{s.within(tx), s.payouts.within(tx), s.policy}
+	return &Withdrawals{s.within(tx), s.policy}
 }
 
 // Policy returns the policy of the service.

@@ -64,17 +64,17 @@ func TestNothingWaitsForAClockThatWasAhead(t *testing.T) {
 			return len(all)
 		}},
 		"group": {func(t *testing.T, b *bank) { b.pending(t) }, func(t *testing.T, b *bank) int {
-			return len(claimBatch(t, b.BatchPayments(chain, "payer", 10)).Work.Members)
+			return len(claimBatch(t, b.batches.Payments(chain, "payer", 10)).Work.Members)
 		}},
 		"batch looked up": {makeBatch(true), func(t *testing.T, b *bank) int {
-			items, _, err := b.BatchLookups(chain, "c").Turn(ctx, nil, 1)
+			items, _, err := b.batches.Lookups(chain, "c").Turn(ctx, nil, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return len(items)
 		}},
 		"batch sent again": {makeBatch(false), func(t *testing.T, b *bank) int {
-			claimBatch(t, b.BatchPayments(chain, "another", 10))
+			claimBatch(t, b.batches.Payments(chain, "another", 10))
 			return 1
 		}},
 	} {
@@ -97,9 +97,9 @@ func TestNothingWaitsForAClockThatWasAhead(t *testing.T) {
 func makeBatch(sent bool) func(*testing.T, *bank) {
 	return func(t *testing.T, b *bank) {
 		b.pending(t)
-		members := claimBatch(t, b.BatchPayments(chain, "payer", 10)).Work.Members
+		members := claimBatch(t, b.batches.Payments(chain, "payer", 10)).Work.Members
 		signed := signedTogether(members, 0)
-		p, err := b.Batch(context.Background(), signed.Batch, signed)
+		p, err := b.batches.Do(context.Background(), signed.Batch, signed)
 		if err != nil {
 			t.Fatal(err)
 		}

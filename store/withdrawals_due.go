@@ -158,7 +158,7 @@ func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (resc
 	return rescued, wait, refused
 }
 
-// Revoke gives back at once what a worker holds, requests and batches: one that ended or begins anew
+// Revoke gives back at once the requests that a worker holds, as [Batches.Revoke] does the batches: one that ended or begins anew
 // speaks for its own name, an operator for any that he knows is dead, and says
 // why. It does what [Withdrawals.Rescue] does when the leases have ended, and ends
 // leases to send again; what the worker does afterwards is
@@ -169,26 +169,17 @@ func (s *Withdrawals) Revoke(ctx context.Context, by withdrawal.By, of statemach
 }
 
 func (s *Withdrawals) revokeOf(ctx context.Context, chain uuid.UUID, by withdrawal.By, of statemachine.Revocation) (int, error) {
+	ev := withdrawal.Revoked{By: by, Revocation: of}
 	if err := of.Check(by.Actor, by.Role == withdrawal.WithdrawalWorker); err != nil {
-		return 0, s.unheard(ctx, of.Holder, withdrawal.Revoked{By: by, Revocation: of}, err)
+		return 0, s.unheard(ctx, of.Holder, ev, err)
 	}
-	held := func(tx WithdrawalUnit, after *withdrawal.Withdrawal, limit int) ([]withdrawal.Withdrawal, error) {
+	return s.revoke(ctx, func(tx WithdrawalUnit, after *withdrawal.Withdrawal, limit int) ([]withdrawal.Withdrawal, error) {
 		q := ListWithdrawals{Filter: withdrawal.Filter{Chain: chain, Holder: of.Holder}, Limit: limit}
 		if after != nil {
 			q.After = &after.Request
 		}
 		return tx.Withdrawals().List(q)
-	}
-	n, refused := s.revoke(ctx, held, withdrawal.Revoked{By: by, Revocation: of})
-	batches := func(tx WithdrawalUnit, after *withdrawal.Payout, limit int) ([]withdrawal.Payout, error) {
-		q := ListBatches{Filter: withdrawal.Filter{Chain: chain, Holder: of.Holder}, Limit: limit}
-		if after != nil {
-			q.After = &after.Batch
-		}
-		return tx.Withdrawals().ListBatches(q)
-	}
-	more, err := s.payouts.revoke(ctx, batches, withdrawal.BatchRevoked{By: by, Revocation: of})
-	return n + more, errors.Join(refused, err)
+	}, ev)
 }
 
 // EnqueueDue makes jobs for up to n approved requests of a chain, the longest

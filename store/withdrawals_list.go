@@ -32,23 +32,6 @@ func (s *Withdrawals) ByHash(ctx context.Context, hash string) ([]uuid.UUID, err
 	return read(ctx, s.view, func(tx WithdrawalUnit) ([]uuid.UUID, error) { return tx.Withdrawals().ByHash(hash) })
 }
 
-// ListBatches is [Withdrawals.List] for batches, see [withdrawal.Filter.HasBatch].
-func (s *Withdrawals) ListBatches(ctx context.Context, q ListBatches) ([]withdrawal.Payout, error) {
-	return readNow(ctx, s.view, func(tx WithdrawalUnit, now time.Time) ([]withdrawal.Payout, error) {
-		q := q
-		if q.Now.IsZero() {
-			q.Now = now
-		}
-		return tx.Withdrawals().ListBatches(q)
-	})
-}
-
-// BatchesByHash is [Withdrawals.ByHash] for batches: every version leads to its
-// batch, also one that pays nobody.
-func (s *Withdrawals) BatchesByHash(ctx context.Context, hash string) ([]uuid.UUID, error) {
-	return read(ctx, s.view, func(tx WithdrawalUnit) ([]uuid.UUID, error) { return tx.Withdrawals().BatchesByHash(hash) })
-}
-
 // Acknowledge says that an operator has settled an incident, so that it counts
 // as open no more. The same again changes nothing.
 func (s *Withdrawals) Acknowledge(ctx context.Context, a withdrawal.Acknowledgement) error {

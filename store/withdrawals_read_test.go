@@ -154,7 +154,7 @@ func TestEventsAreValues(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := b.Batch(ctx, uuid.New(), &withdrawal.BatchMissing{}); !errors.Is(err, statemachine.ErrInvalid) ||
+	if _, err := b.batches.Do(ctx, uuid.New(), &withdrawal.BatchMissing{}); !errors.Is(err, statemachine.ErrInvalid) ||
 		!strings.Contains(err.Error(), "give the BatchMissing itself") {
 		t.Errorf("of a batch: %v", err)
 	}

@@ -20,21 +20,21 @@ type eager struct {
 	asked func(store.DueWithdrawals) bool
 }
 
-func (s eager) Update(ctx context.Context, fn func(store.WithdrawalUnit) error) error {
+func (s eager) Update(ctx context.Context, fn func(store.BatchUnit) error) error {
 	return s.Store.Update(ctx, func(tx store.Unit) error { return fn(eagerTx{tx, s.asked}) })
 }
 
-func (s eager) View(ctx context.Context, fn func(store.WithdrawalUnit) error) error {
+func (s eager) View(ctx context.Context, fn func(store.BatchUnit) error) error {
 	return s.Store.View(ctx, func(tx store.Unit) error { return fn(tx) })
 }
 
 type eagerTx struct {
-	store.WithdrawalUnit
+	store.BatchUnit
 	asked func(store.DueWithdrawals) bool
 }
 
 func (t eagerTx) Withdrawals() store.WithdrawalRecords {
-	return eagerRecords{t.WithdrawalUnit.Withdrawals(), t.asked}
+	return eagerRecords{t.BatchUnit.Withdrawals(), t.asked}
 }
 
 type eagerRecords struct {
@@ -62,14 +62,15 @@ func (r eagerRecords) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, erro
 
 // threePending are three pending jobs in an eager store, of which the first is held.
 func threePending(t *testing.T, now time.Time, asked func(store.DueWithdrawals) bool,
-	change ...func(*withdrawal.Policy)) (*store.Withdrawals, []withdrawal.Withdrawal) {
+	change ...func(*withdrawal.Policy)) (*store.Batches, []withdrawal.Withdrawal) {
 	t.Helper()
 	ctx, b := context.Background(), newBank(t, change...)
-	service, err := store.NewWithdrawals[store.WithdrawalUnit](eager{memory.New(memory.Options{Now: func() time.Time { return now }}),
+	batches, err := store.NewBatches[store.BatchUnit](eager{memory.New(memory.Options{Now: func() time.Time { return now }}),
 		asked}, b.Policy())
 	if err != nil {
 		t.Fatal(err)
 	}
+	service := batches.Withdrawals()
 	if err := service.PutHotWallet(ctx, withdrawal.HotWallet{ID: hot, Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +89,7 @@ func threePending(t *testing.T, now time.Time, asked func(store.DueWithdrawals) 
 	if all[0], err = service.Do(ctx, all[0].Request.ID, withdrawal.Held{By: as(withdrawal.Operator), Reason: "fraud?"}); err != nil {
 		t.Fatal(err)
 	}
-	return service, all
+	return batches, all
 }
 
 // putOff requires that what was refused is not offered again at once, and nothing else.
@@ -104,7 +105,8 @@ func putOff(t *testing.T, service *store.Withdrawals, held withdrawal.Withdrawal
 // What a Turn is refused is put off, and stops nobody.
 func TestARefusedClaimStopsNoOther(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	service, all := threePending(t, now, nil)
+	batches, all := threePending(t, now, nil)
+	service := batches.Withdrawals()
 	items, _, err := service.Payments(chain, "worker").Turn(context.Background(), nil, 10)
 	if err != nil || len(items) != 1 || items[0].Work.Request.ID != all[1].Request.ID {
 		t.Fatalf("%d items, %v", len(items), err)
@@ -120,8 +122,8 @@ func TestARefusedMemberIsPutOff(t *testing.T) {
 		"the lead": nil, "a member": func(q store.DueWithdrawals) bool { return q.Wallet != uuid.Nil },
 	} {
 		for _, nonces := range []bool{true, false} {
-			service, all := threePending(t, now, asked, func(p *withdrawal.Policy) { p.Chain.Nonces = nonces })
-			items, _, err := service.BatchPayments(chain, "worker", 10).Turn(context.Background(), nil, 10)
+			batches, all := threePending(t, now, asked, func(p *withdrawal.Policy) { p.Chain.Nonces = nonces })
+			items, _, err := batches.Payments(chain, "worker", 10).Turn(context.Background(), nil, 10)
 			if err != nil || len(items) != 1 {
 				t.Fatalf("%s: %d groups, %v", name, len(items), err)
 			}
@@ -132,9 +134,9 @@ func TestARefusedMemberIsPutOff(t *testing.T) {
 			if want := []uuid.UUID{all[1].Request.ID, all[2].Request.ID}; !slices.Equal(got, want) {
 				t.Errorf("%s: members %v, expected %v", name, got, want)
 			}
-			putOff(t, service, all[0], now)
+			putOff(t, batches.Withdrawals(), all[0], now)
 			for _, w := range all[1:] { // and nobody who is claimed is
-				if got, err := service.Get(context.Background(), w.Request.ID); err != nil || !got.Job.OfferAt.IsZero() || got.Job.Lease.Fence != 1 {
+				if got, err := batches.Withdrawals().Get(context.Background(), w.Request.ID); err != nil || !got.Job.OfferAt.IsZero() || got.Job.Lease.Fence != 1 {
 					t.Errorf("%s: %+v, %v", name, got.Job, err)
 				}
 			}

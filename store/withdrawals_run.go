@@ -44,7 +44,7 @@ const sweepOf = 100
 // Run does everything that withdrawals need of a process until ctx is done: on each chain it pays,
 // looks up what was sent, and makes jobs of approved requests, and on all chains it picks up the
 // executions whose worker has died. It makes no batches: a host that pays several requests by one
-// transaction runs [Withdrawals.BatchPayments] and [Withdrawals.BatchLookups] beside it, see [worker.Ready].
+// transaction runs [Batches.Payments] and [Batches.Lookups] beside it, see [worker.Ready].
 //
 // What cannot start is an error before anything is claimed ([statemachine.ErrInvalid]). At the end
 // nothing more is claimed, handlers have Grace to return, results are stored and leases are given

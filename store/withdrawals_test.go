@@ -28,9 +28,10 @@ func named(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byt
 // bank is a service on memory with a clock that the test moves.
 type bank struct {
 	*store.Withdrawals
-	store store.Store[store.Unit]
-	now   time.Time
-	n     int
+	batches *store.Batches
+	store   store.Store[store.Unit]
+	now     time.Time
+	n       int
 }
 
 func newBank(t testing.TB, change ...func(*withdrawal.Policy)) *bank {
@@ -49,11 +50,11 @@ func newBank(t testing.TB, change ...func(*withdrawal.Policy)) *bank {
 
 func (b *bank) open(t testing.TB, s store.Store[store.Unit], p withdrawal.Policy) {
 	t.Helper()
-	service, err := store.NewWithdrawals(s, p)
+	service, err := store.NewBatches(s, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.Withdrawals = service
+	b.batches, b.Withdrawals = service, service.Withdrawals()
 }
 
 func (b *bank) wallet(t testing.TB, id, chain uuid.UUID) {

@@ -28,7 +28,7 @@ type WithdrawalSource interface {
 //
 // The work is a claimed aggregate, in processing or in confirming; the lease
 // lasts [withdrawal.Policy.Lease] and belongs to name, which no other process
-// may use. Sources of one service may share it, such as [Withdrawals.BatchPayments]:
+// may use. Sources of one service may share it, and [Batches.Payments] of this one:
 // what it holds is given back when the last of them ends. Of work in processing
 // [withdrawal.Policy.Next] says what it owes. Of work in confirming the handler sends
 // the bytes of the newest of Live again, or a replacement that it stored first
@@ -47,6 +47,10 @@ type WithdrawalSource interface {
 //
 // Keys are the wallet for an execution on a chain with nonces, else the job.
 func (s *Withdrawals) Payments(chain uuid.UUID, name string) WithdrawalSource {
+	return s.payments(chain, name)
+}
+
+func (s *Withdrawals) payments(chain uuid.UUID, name string) *payments {
 	return &payments{Withdrawals: s, chain: chain, holder: s.runs.holds(name, chain.String()), nonces: s.policy.ChainOf(chain).Nonces}
 }
 

@@ -99,9 +99,9 @@ func runWorker(ctx context.Context, c workerConfig, log *slog.Logger) error {
 		}
 		return err
 	}
-	service, err := store.NewWithdrawals(db, p.policy())
+	batches, err := store.NewBatches(db, p.policy())
 	if err == nil {
-		err = work(ctx, service, node.NewClient(c.Node, p.patience), c.Name, c.Skew, c.Together, log)
+		err = work(ctx, batches, node.NewClient(c.Node, p.patience), c.Name, c.Skew, c.Together, log)
 	}
 	return errors.Join(err, db.Close())
 }
@@ -120,7 +120,8 @@ func tuned[W, R any](lease time.Duration, _ worker.Source[W, R], log *slog.Logge
 
 // work pays and confirms until ctx is done, some requests together if one
 // transaction may pay several. name is this process's alone.
-func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string, skew time.Duration, several int, log *slog.Logger) error {
+func work(ctx context.Context, b *store.Batches, n *node.Client, name string, skew time.Duration, several int, log *slog.Logger) error {
+	s := b.Withdrawals()
 	now := func() time.Time { return time.Now().Add(skew) }
 	lease := s.Policy().Lease
 	tune := func(source store.WithdrawalSource) worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal] {
@@ -133,10 +134,10 @@ func work(ctx context.Context, s *store.Withdrawals, n *node.Client, name string
 	var both sync.WaitGroup
 	var errs [4]error
 	if several > 0 {
-		build, look := s.BatchPayments(chainID, name, several), s.BatchLookups(chainID, name)
+		build, look := b.Payments(chainID, name, several), b.Lookups(chainID, name)
 		both.Go(func() {
 			defer cancel()
-			errs[2] = worker.Run(ctx, build, (&builder{pay}).handle, tuned(lease, build, log))
+			errs[2] = worker.Run(ctx, build, (&builder{pay, b}).handle, tuned(lease, build, log))
 		})
 		both.Go(func() {
 			defer cancel()

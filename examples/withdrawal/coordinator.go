@@ -27,7 +27,8 @@ var chaosFaults = node.Faults{Errors: 20, Slow: 10, Lost: 20, Garbled: 10, Drop:
 type coordinator struct {
 	options
 	pace    pace
-	service *store.Withdrawals
+	batches *store.Batches
+	service *store.Withdrawals // of their requests, and of those that are paid alone
 	genesis node.Genesis
 	rows    []row
 	refused []*RowError
@@ -92,7 +93,8 @@ func (c *coordinator) open(ctx context.Context) (db *database, err error) {
 	var wrong error // what no later try mends
 	err = c.until(ctx, "open", func() (err error) {
 		if db, err = openDatabase(ctx, c.db, true); err == nil {
-			if c.service, err = store.NewWithdrawals(db, c.pace.policy()); err == nil {
+			if c.batches, err = store.NewBatches(db, c.pace.policy()); err == nil {
+				c.service = c.batches.Withdrawals()
 				c.genesis, err = openLedger(ctx, c.service, c.ledger, c.wallets)
 			}
 			if err != nil {

@@ -23,7 +23,7 @@ import (
 func byHand(t *testing.T) (*office, uuid.UUID) {
 	t.Helper()
 	o := byHandOf(t, good, func(ctx context.Context, o *office) {
-		_ = work(ctx, o.service, o.client, "worker", 0, 0, slog.New(slog.DiscardHandler))
+		_ = work(ctx, o.batches, o.client, "worker", 0, 0, slog.New(slog.DiscardHandler))
 	})
 	return o, o.rows[0].Request
 }
@@ -167,10 +167,10 @@ func TestAStoppedBatchIsReplaced(t *testing.T) {
 		}
 	}
 	o := byHandOf(t, good+good+good,
-		run(func(o *office) store.BatchSource { return o.service.BatchPayments(chainID, "builder", 8) }, func(o *office, ctx context.Context, w store.BatchWork) store.BatchResult {
-			return (&builder{&payer{o.service, o.client, demoKeys, "builder", time.Now}}).handle(ctx, w)
+		run(func(o *office) store.BatchSource { return o.batches.Payments(chainID, "builder", 8) }, func(o *office, ctx context.Context, w store.BatchWork) store.BatchResult {
+			return (&builder{&payer{o.service, o.client, demoKeys, "builder", time.Now}, o.batches}).handle(ctx, w)
 		}),
-		run(func(o *office) store.BatchSource { return o.service.BatchLookups(chainID, "watcher") }, func(o *office, ctx context.Context, w store.BatchWork) store.BatchResult {
+		run(func(o *office) store.BatchSource { return o.batches.Lookups(chainID, "watcher") }, func(o *office, ctx context.Context, w store.BatchWork) store.BatchResult {
 			return (&watcher{o.client, demoKeys, "watcher", time.Now}).handle(ctx, w)
 		}))
 	ctx := t.Context()
@@ -179,7 +179,7 @@ func TestAStoppedBatchIsReplaced(t *testing.T) {
 	}
 	close(queued)
 	batch := o.eventually(o.rows[0].Request, "in a batch", func(w withdrawal.Withdrawal) bool { return w.Job.Batch != uuid.Nil }).Job.Batch
-	b, err := o.service.GetBatch(ctx, batch)
+	b, err := o.batches.Get(ctx, batch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +191,7 @@ func TestAStoppedBatchIsReplaced(t *testing.T) {
 		}
 		last := i == len(b.Members)-1
 		o.eventually(m.Request.ID, "dropped", func(w withdrawal.Withdrawal) bool {
-			now, err := o.service.GetBatch(ctx, batch)
+			now, err := o.batches.Get(ctx, batch)
 			_, pays := now.Pays(now.Batch.TxHash, &w)
 			return err == nil && !pays && !now.Batch.Rebroadcast && (last || len(now.Payable()) > 0)
 		})
@@ -203,7 +203,7 @@ func TestAStoppedBatchIsReplaced(t *testing.T) {
 			t.Errorf("%v is %v", w.Request.ID, w.Request.Status)
 		}
 	}
-	end, err := o.service.GetBatch(ctx, batch)
+	end, err := o.batches.Get(ctx, batch)
 	if err != nil || end.Batch.Status != withdrawal.BatchConfirmed || len(end.Txs) > len(b.Members)+1 {
 		t.Errorf("%v: the batch is %v with %d versions", err, end.Batch.Status, len(end.Txs))
 	}

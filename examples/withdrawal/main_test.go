@@ -49,11 +49,12 @@ func newOffice(t *testing.T, db store.Store[store.Unit], ledger, batch string, f
 	if faults != (node.Faults{}) {
 		p.lease, p.patience = time.Second, 200*time.Millisecond
 	}
-	service, err := store.NewWithdrawals(db, p.policy())
+	batches, err := store.NewBatches(db, p.policy())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &coordinator{options: options{ledger: ledger}, pace: p, service: service, log: io.Discard, started: time.Now()}
+	service := batches.Withdrawals()
+	c := &coordinator{options: options{ledger: ledger}, pace: p, batches: batches, service: service, log: io.Discard, started: time.Now()}
 	if c.rows, c.refused, err = readBatch("test", strings.NewReader(batch)); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func (o *office) onFileFirst(n *node.Node) http.Handler {
 			}
 			if tx.Amount == "0" { // of a batch, and pays nobody
 				var b withdrawal.Payout
-				b, err = o.service.GetBatch(ctx, of)
+				b, err = o.batches.Get(ctx, of)
 				onFile = err == nil && b.Batch.TxHash == node.HashOf(raw)
 			}
 			if err != nil || !onFile {
@@ -133,7 +134,7 @@ func (o *office) work(workers int) *report {
 	})
 	for i := range workers {
 		wg.Go(func() {
-			err := work(working, o.service, o.client, fmt.Sprint("worker-", i), o.skew(i), 0, slog.New(slog.DiscardHandler))
+			err := work(working, o.batches, o.client, fmt.Sprint("worker-", i), o.skew(i), 0, slog.New(slog.DiscardHandler))
 			if err != nil {
 				o.t.Error(err)
 			}

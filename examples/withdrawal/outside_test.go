@@ -186,7 +186,7 @@ func TestClocksThatAreApart(t *testing.T) {
 		o := newOffice(t, inMemory(), filepath.Join(t.TempDir(), "ledger"), generated(20), node.Faults{})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- work(ctx, o.service, o.client, "off", skew, 0, slog.New(slog.DiscardHandler)) }()
+		go func() { done <- work(ctx, o.batches, o.client, "off", skew, 0, slog.New(slog.DiscardHandler)) }()
 		r := o.work(1)
 		stop()
 		if err := <-done; err != nil {
@@ -253,7 +253,7 @@ func TestWhatIsNoPass(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]*coordinator{"retries are used up": o.coordinator,
-		"every row is refused": {options: o.options, service: o.service, refused: []*RowError{{1, "amount", nil}}, started: time.Now()}} {
+		"every row is refused": {options: o.options, batches: o.batches, service: o.service, refused: []*RowError{{1, "amount", nil}}, started: time.Now()}} {
 		r, err := c.report(ctx, o.db)
 		if err != nil || r.Pass {
 			t.Errorf("%s: pass %v, %v", name, r.Pass, err)

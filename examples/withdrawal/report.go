@@ -92,7 +92,7 @@ func (c *coordinator) report(ctx context.Context, db store.Store[store.Unit]) (*
 	p := newProof(chain)
 	gasUsed, gasCost := new(big.Int), new(big.Int)
 	r.Shared, r.Batches = p.shared, map[string]int{}
-	if err := eachBatch(ctx, c.service, db, func(b withdrawal.Payout) {
+	if err := eachBatch(ctx, c.batches, func(b withdrawal.Payout) {
 		r.Batches[b.Batch.Status.String()]++
 		r.Replaced += len(b.Txs) - 1
 		if err := withdrawal.CheckBatch(b); err != nil {
@@ -162,24 +162,17 @@ func outcome(a withdrawal.Attempt) string {
 	return a.Outcome.String()
 }
 
-func eachBatch(ctx context.Context, s *store.Withdrawals, db store.Store[store.Unit], visit func(withdrawal.Payout)) error {
-	for after := uuid.Nil; ; {
-		var ids []uuid.UUID
-		err := db.View(ctx, func(tx store.Unit) (err error) {
-			ids, err = tx.Withdrawals().BatchIDs(after, 200)
-			return err
-		})
-		if err != nil || len(ids) == 0 {
+func eachBatch(ctx context.Context, s *store.Batches, visit func(withdrawal.Payout)) error {
+	q := store.ListBatches{Limit: 200}
+	for {
+		page, err := s.List(ctx, q)
+		if err != nil || len(page) == 0 {
 			return err
 		}
-		for _, id := range ids {
-			b, err := s.GetBatch(ctx, id)
-			if err != nil {
-				return err
-			}
+		for _, b := range page {
 			visit(b)
 		}
-		after = ids[len(ids)-1]
+		q.After = &page[len(page)-1].Batch
 	}
 }
 

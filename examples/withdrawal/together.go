@@ -16,7 +16,10 @@ import (
 )
 
 // builder is the withdrawal worker that pays several requests by one transaction.
-type builder struct{ *payer }
+type builder struct {
+	*payer
+	batches *store.Batches
+}
 
 // handle signs one transaction for what was claimed together, or sends one again.
 func (p *builder) handle(ctx context.Context, work store.BatchWork) store.BatchResult {
@@ -27,7 +30,7 @@ func (p *builder) handle(ctx context.Context, work store.BatchWork) store.BatchR
 	if e == nil {
 		return p.giveBack(work.Members, why)
 	}
-	b, err := p.Batch(ctx, e.Batch, *e)
+	b, err := p.batches.Do(ctx, e.Batch, *e)
 	switch {
 	case isRefusal(err): // nothing is on file: one was held, or cancelled
 		return p.giveBack(work.Members, err)
@@ -108,7 +111,7 @@ func (p *builder) again(ctx context.Context, b withdrawal.Payout) store.BatchRes
 	case e == nil && len(b.Unwanted()) > 0: // asked for again when the lease has ended
 		return store.BatchResult{}
 	case e != nil:
-		if _, err := p.Batch(ctx, b.Batch.ID, *e); err != nil { // somebody else's, or over
+		if _, err := p.batches.Do(ctx, b.Batch.ID, *e); err != nil { // somebody else's, or over
 			return store.BatchResult{}
 		}
 		newest.Raw, newest.Hash = e.Raw, e.Hash

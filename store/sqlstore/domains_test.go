@@ -33,6 +33,7 @@ func (d database) of(domains ...store.Domain) database {
 // transaction, its self-check.
 func wants(ctx context.Context, s *sqlstore.Store) map[store.Domain][]error {
 	_, withdrawals := store.NewWithdrawals(s, withdrawal.DefaultPolicy())
+	_, batches := store.NewBatches(s, withdrawal.DefaultPolicy())
 	_, swaps := store.NewSwaps(s, swaptest.Policy())
 	_, refreshes := store.NewRefreshes(s, refresh.DefaultPolicy())
 	p := relaysync.DefaultPolicy()
@@ -50,7 +51,8 @@ func wants(ctx context.Context, s *sqlstore.Store) map[store.Domain][]error {
 	return map[store.Domain][]error{
 		store.DomainWallets: {wallets, store.SelfCheckWallets(ctx, s),
 			unit(func(tx store.Unit) error { _, err := tx.Wallets().Wallets(); return err })},
-		store.DomainWithdrawals: {withdrawals, store.SelfCheckWithdrawals(ctx, s),
+		store.DomainWithdrawals: {withdrawals, store.SelfCheckWithdrawals(ctx, s), batches, store.SelfCheckBatches(ctx, s),
+			unit(func(tx store.Unit) error { _, err := tx.Batches().Get(); return err }),
 			unit(func(tx store.Unit) error { _, err := tx.Withdrawals().Get(); return err })},
 		store.DomainSwaps: {swaps, store.SelfCheckSwaps(ctx, s),
 			unit(func(tx store.Unit) error { _, err := tx.Deposits().Get(); return err }),

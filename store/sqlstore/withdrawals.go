@@ -23,6 +23,10 @@ func (t *tx) Withdrawals() store.WithdrawalRecords {
 	if none, lacks := t.lacks(store.DomainWithdrawals); lacks {
 		return store.UnimplementedWithdrawals{Unimplemented: none}
 	}
+	return t.withdrawals()
+}
+
+func (t *tx) withdrawals() withdrawals {
 	return withdrawals{feed[uuid.UUID]{t, uuid.Parse, withdrawalMachines}}
 }
 

@@ -21,13 +21,16 @@ func TestWithdrawals(t *testing.T) {
 	suite(t, store.DomainWithdrawals, storetest.Withdrawals[store.Unit])
 }
 
+func TestBatches(t *testing.T) { suite(t, store.DomainWithdrawals, storetest.Batches[store.Unit]) }
+
 // bank is a store with the service of withdrawals and one hot wallet.
 type bank struct {
 	*store.Withdrawals
 	*sqlstore.Store
 	database
-	ids    atomic.Uint64
-	policy withdrawal.Policy
+	batches *store.Batches
+	ids     atomic.Uint64
+	policy  withdrawal.Policy
 }
 
 func named(name string) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)) }
@@ -45,10 +48,7 @@ func bankOf(t testing.TB, db database, s *sqlstore.Store, wallets ...withdrawal.
 	b := &bank{Store: s, database: db, policy: withdrawal.DefaultPolicy()}
 	b.policy.Chain = withdrawal.Chain{Confirmations: 3}
 	b.policy.Chains = map[uuid.UUID]withdrawal.Chain{bsc: {Nonces: true, Confirmations: 3}}
-	var err error
-	if b.Withdrawals, err = store.NewWithdrawals(b.Store, b.policy); err != nil {
-		t.Fatal(err)
-	}
+	b.serve(t)
 	for _, w := range wallets {
 		w.Role, w.Status = withdrawal.WalletRoleHot, withdrawal.WalletActive
 		if err := b.PutHotWallet(context.Background(), w); err != nil {
@@ -63,10 +63,16 @@ func (b *bank) reopen(t testing.TB, now func() time.Time) {
 	t.Helper()
 	b.database.opts.Now = now
 	b.Store = b.database.open(t)
+	b.serve(t)
+}
+
+func (b *bank) serve(t testing.TB) {
+	t.Helper()
 	var err error
-	if b.Withdrawals, err = store.NewWithdrawals(b.Store, b.policy); err != nil {
+	if b.batches, err = store.NewBatches(b.Store, b.policy); err != nil {
 		t.Fatal(err)
 	}
+	b.Withdrawals = b.batches.Withdrawals()
 }
 
 // id returns a new id, in no order.

@@ -69,6 +69,10 @@ type (
 		store.WithdrawalUnit
 		clock *clock
 	}
+	batchTime struct {
+		store.BatchUnit
+		clock *clock
+	}
 	refreshTime struct {
 		store.RefreshUnit
 		clock *clock
@@ -90,6 +94,7 @@ type (
 func (u switchTime) Now() (time.Time, error)     { return u.clock.now(u.SwitchUnit) }
 func (u walletTime) Now() (time.Time, error)     { return u.clock.now(u.WalletUnit) }
 func (u withdrawalTime) Now() (time.Time, error) { return u.clock.now(u.WithdrawalUnit) }
+func (u batchTime) Now() (time.Time, error)      { return u.clock.now(u.BatchUnit) }
 func (u refreshTime) Now() (time.Time, error)    { return u.clock.now(u.RefreshUnit) }
 func (u relayTime) Now() (time.Time, error)      { return u.clock.now(u.RelayUnit) }
 func (u tenantTime) Now() (time.Time, error)     { return u.clock.now(u.TenantUnit) }
@@ -124,6 +129,10 @@ func timedWallets[T store.WalletUnit](s store.Store[T]) store.Store[store.Wallet
 
 func timedWithdrawals[T store.WithdrawalUnit](s store.Store[T]) store.Store[store.WithdrawalUnit] {
 	return timing(s, func(tx T, c *clock) store.WithdrawalUnit { return withdrawalTime{tx, c} })
+}
+
+func timedBatches[T store.BatchUnit](s store.Store[T]) store.Store[store.BatchUnit] {
+	return timing(s, func(tx T, c *clock) store.BatchUnit { return batchTime{tx, c} })
 }
 
 func timedRefreshes[T store.RefreshUnit](s store.Store[T]) store.Store[store.RefreshUnit] {

@@ -40,6 +40,7 @@ func Run(t *testing.T, open func(testing.TB) store.Store[store.Unit]) {
 	t.Run("switches", func(t *testing.T) { Switches(t, open) })
 	t.Run("wallets", func(t *testing.T) { Wallets(t, open) })
 	t.Run("withdrawals", func(t *testing.T) { Withdrawals(t, open) })
+	t.Run("batches", func(t *testing.T) { Batches(t, open) })
 	t.Run("refreshes", func(t *testing.T) { Refreshes(t, open) })
 	t.Run("relays", func(t *testing.T) { Relays(t, open) })
 	t.Run("tenants", func(t *testing.T) { Tenants(t, open) })

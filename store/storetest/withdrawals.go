@@ -20,9 +20,6 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 	versioned(t, func(t *testing.T) *withdrawalSubject { return opened(t).withdrawalSubject }, func(t *testing.T) *withdrawalSubject {
 		return newWithdrawals(t, timedWithdrawals(memory.New(memory.Options{}))).withdrawalSubject
 	})
-	t.Run("batches", func(t *testing.T) {
-		versioned(t, func(t *testing.T) *payoutSubject { return versionedPayouts(t, opened(t)) }, nil)
-	})
 	type of = *withdrawals
 	prove(t, opened, []rule[of]{
 		{"a view puts no wallet", of.withdrawalViews},
@@ -59,20 +56,6 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 
 		{"an incident is open until an operator has acknowledged it, once", of.acknowledged},
 
-		{"every field of a batch comes back", of.everyBatchField},
-		{"a list of batches has what its filter says, both ways and page by page", of.batchLists},
-		{"every version leads to its batch, in any spelling, also one that pays nobody", of.batchesByHash},
-		{"a worker signs nothing with the nonce of a batch that it was dropped from", of.batchNonceAgain},
-		{"a member that is refused keeps no other from being given back", of.batchGivenBack},
-		{"a batch that is refused keeps no member from being given back", of.batchBesideMembers},
-		{"a batch is stored with all its members or not at all", of.batchWithMembers},
-		{"one nonce, one owner job, many requests", of.batchNonce},
-		{"what is mined in the place of a batch pays members that own no nonce", of.batchInstead},
-		{"of many workers each member is claimed by one, behind the slot of its wallet", of.batchClaims},
-		{"a full batch is claimed, signed, replaced and paid", of.fullBatch},
-		{"workers pay many requests by few transactions, each once", of.batchWorkers},
-		{"a chain with reorgs pays each request once, by whatever batch", of.batchHistories},
-
 		{"every field comes back", of.everyField},
 		{"what comes from outside passes the law, and sums do not overflow", of.bounds},
 		{"values come back exactly", of.exactWithdrawals},
@@ -87,6 +70,9 @@ type withdrawals struct {
 	policy  withdrawal.Policy
 	service *store.Withdrawals
 	ids     atomic.Uint64
+	// together is the same store as one with batches, which then are in histories and in what is
+	// counted; nil: the store needs none.
+	together *batches
 }
 
 var (

@@ -51,10 +51,13 @@ func newFields(t *testing.T, w *withdrawals) *fields {
 
 func (w *withdrawals) everyField(t *testing.T) {
 	f := newFields(t, w)
-	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.refunded, f.strays, f.imports, f.batched} {
+	for _, life := range []func(){f.replaced, f.reviewed, f.requeued, f.disproved, f.stopped, f.refunded, f.strays, f.imports} {
 		life()
 	}
 	f.frozen()
+	for _, path := range []string{"Job.Batch", "Tx.Batch"} { // everyBatchField compares the members of batches
+		f.set[path], f.moved[path] = true, true
+	}
 	f.end(fixed, map[string]any{"Request": withdrawal.Request{}, "Job": withdrawal.Job{}, "Attempt": withdrawal.Attempt{}, "Stray": withdrawal.Stray{}, "HotWallet": withdrawal.HotWallet{}},
 		map[string]any{"Tx": withdrawal.Tx{}, "Incident": withdrawal.Incident{}})
 }

@@ -69,6 +69,7 @@ const (
 type lostHistory struct {
 	w       *withdrawals
 	service *store.Withdrawals
+	payouts *store.Batches // nil: each request is paid alone
 	name    string
 	nonces  bool
 	rand    *rand.Rand
@@ -202,6 +203,9 @@ func (w *withdrawals) history(t testing.TB, nonces bool, seed uint64, steps int)
 	p.Chain.Nonces, p.Approval.Enabled, p.Backoff.Base, p.Backoff.Cap = nonces, false, time.Microsecond, time.Microsecond
 	h := &lostHistory{w: w, service: must(store.NewWithdrawals(w.Store, p))(t), name: fmt.Sprintf("nonces %v, history %d", nonces, seed), nonces: nonces,
 		rand: rand.New(rand.NewPCG(seed, 7)), outside: outside{mined: map[string]*signedTx{}}}
+	if w.together != nil {
+		h.payouts = must(store.NewBatches(w.together.db, p))(t)
+	}
 	if !nonces {
 		h.coins = slices.Clone(firstCoins)
 	}
@@ -242,7 +246,7 @@ func (h *lostHistory) act() {
 	case 4, 5:
 		one(pick(withdrawal.RequestQueued, withdrawal.JobPending), func(r string) { h.pay(r) })
 	case 6:
-		if all := pick(withdrawal.RequestQueued, withdrawal.JobPending); len(all) > 1 {
+		if all := pick(withdrawal.RequestQueued, withdrawal.JobPending); len(all) > 1 && h.payouts != nil {
 			h.payAll(all[:min(len(all), 3)])
 		}
 	case 7:
@@ -339,7 +343,7 @@ func (h *lostHistory) payAll(all []string) {
 	}
 	next, batch := h.next, "batch "+x.hash
 	if h.step(func(c *putCopy) error {
-		_, err := c.service.Batch(ctx, c.id(batch), withdrawal.BatchPrepared{By: workerAt(time.Time{}), Batch: c.id(batch), Pays: c.members(x), Hash: x.hash, Raw: []byte(x.hash),
+		_, err := c.payouts.Do(ctx, c.id(batch), withdrawal.BatchPrepared{By: workerAt(time.Time{}), Batch: c.id(batch), Pays: c.members(x), Hash: x.hash, Raw: []byte(x.hash),
 			Nonce: x.nonce, HasNonce: h.nonces, Input: x.input, ChainNonce: next, HasChainNonce: h.nonces})
 		return err
 	}) {
@@ -349,7 +353,7 @@ func (h *lostHistory) payAll(all []string) {
 
 // drop replaces a batch by a version that does not pay its last member, who is to be paid otherwise.
 func (h *lostHistory) drop(batch string) {
-	b, err := h.service.GetBatch(ctx, h.first.id(batch))
+	b, err := h.payouts.Get(ctx, h.first.id(batch))
 	i := slices.IndexFunc(h.signed, func(x *signedTx) bool { return x.hash == b.Batch.TxHash })
 	if err != nil || i < 0 || len(h.signed[i].pays) < 2 {
 		return
@@ -360,11 +364,11 @@ func (h *lostHistory) drop(batch string) {
 		x.change = x.hash + ":c"
 	}
 	if h.step(func(c *putCopy) error {
-		b, err := c.service.GetBatch(ctx, c.id(batch))
+		b, err := c.payouts.Get(ctx, c.id(batch))
 		if err == nil {
 			who := workerAt(time.Time{})
 			who.Version = b.Batch.Version
-			_, err = c.service.Batch(ctx, c.id(batch), withdrawal.BatchReplaced{By: who, Fence: b.Batch.Lease.Fence, Hash: x.hash, Raw: []byte(x.hash), Pays: c.members(x)})
+			_, err = c.payouts.Do(ctx, c.id(batch), withdrawal.BatchReplaced{By: who, Fence: b.Batch.Lease.Fence, Hash: x.hash, Raw: []byte(x.hash), Pays: c.members(x)})
 		}
 		return err
 	}) {
@@ -408,7 +412,7 @@ func (c *putCopy) look(r string, mined map[string]*signedTx) error {
 		checker = role(withdrawal.Operator)
 	}
 	if w.Job.Batch != uuid.Nil {
-		b, err := c.service.GetBatch(ctx, w.Job.Batch)
+		b, err := c.payouts.Get(ctx, w.Job.Batch)
 		if err != nil {
 			return err
 		}
@@ -416,7 +420,7 @@ func (c *putCopy) look(r string, mined map[string]*signedTx) error {
 		if !slices.ContainsFunc(b.Txs, func(v withdrawal.BatchTx) bool { return v.Hash == x.hash }) {
 			e.Nonce, e.HasNonce, e.Input, e.Looked, e.Reason = x.nonce, c.nonces, x.input, true, "looked at"
 		}
-		_, err = c.service.Batch(ctx, w.Job.Batch, e)
+		_, err = c.payouts.Do(ctx, w.Job.Batch, e)
 		return err
 	}
 	output := slices.Index(x.pays, r)

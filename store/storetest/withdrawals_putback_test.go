@@ -10,7 +10,7 @@ import (
 
 // Who tells less than the truth after a restore pays twice.
 func TestWhatIsNotToldAfterARestoreIsPaidTwice(t *testing.T) {
-	w := newWithdrawals(t, timedWithdrawals[store.Unit](memory.New(memory.Options{})))
+	w := newBatches(t, timedBatches[store.Unit](memory.New(memory.Options{})))
 	live(w.Store)
 	w.copies(t, 2, 24, "", lieLatest, lieBound, lieUntold)
 }
@@ -20,7 +20,7 @@ func TestManyCopiesPayEachRequestOnce(t *testing.T) {
 	if os.Getenv("SETTLE_SOAK") == "" {
 		t.Skip("SETTLE_SOAK is not set")
 	}
-	w := newWithdrawals(t, timedWithdrawals[store.Unit](memory.New(memory.Options{})))
+	w := newBatches(t, timedBatches[store.Unit](memory.New(memory.Options{})))
 	live(w.Store)
 	w.copies(t, 40, 40, "")
 }

@@ -48,8 +48,6 @@ func (w *withdrawals) stopped(t *testing.T) {
 				_, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{ev}})
 				refusedWith(t, err, withdrawal.ErrOnHold, name+" of who holds it")
 			}
-			e := batchOf(w.id(), now, m)
-			refusedWith(t, errOf(w.service.Batch(ctx, e.Batch, e)), withdrawal.ErrOnHold, "a batch")
 			for name, x := range map[string]struct {
 				of withdrawal.Withdrawal
 				ev withdrawal.Event
@@ -96,56 +94,52 @@ func (w *withdrawals) stopped(t *testing.T) {
 // unsent: at level send nothing is handed out to be sent, replacements neither, and what
 // is out is looked up.
 func (w *withdrawals) unsent(t *testing.T) {
-	later := start.Add(time.Hour)
-	checker := by(withdrawal.ConfirmationWorker, start)
 	chain := w.payingChain(t)
 	out := w.confirming(t, chain, start)
-	out = w.do(t, out.Request.ID, withdrawal.Missing{By: checker, Tx: out.Job.TxHash}, withdrawal.Claimed{By: workerAt(start)})
-	e := batchOf(w.id(), start, w.behindOf(t, chain, 2)...)
-	b := w.batch(t, e.Batch, e)
+	out = w.do(t, out.Request.ID, withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, start), Tx: out.Job.TxHash}, withdrawal.Claimed{By: workerAt(start)})
 	bump := withdrawal.Rebumped{By: workerAt(start), Fence: out.Job.Lease.Fence, Hash: "bump", Raw: []byte{1}, Nonce: out.Job.Nonce, HasNonce: true}
-	replaced := replacedBatch(&b, start, "v2", 0)
-	handed := func() (n int) {
+	w.handedOut(t, chain, func(now time.Time) (int, error) {
+		return len(w.due(t, store.DueWithdrawals{Kind: withdrawal.DueRebroadcast, Chain: chain, Now: now, Limit: 10})), nil
+	}, func() (withdrawal.Step, error) { return w.service.Next(ctx, out.Request.ID) },
+		func() error { return errOf(w.service.Do(ctx, out.Request.ID, bump)) })
+}
+
+// handedOut requires that something out on a chain, which is owed a broadcast and a replacement, is due
+// and named by the next step at level begin, and neither at level send, where it is looked up alone.
+func (w *withdrawals) handedOut(t *testing.T, chain uuid.UUID, due func(time.Time) (int, error), next func() (withdrawal.Step, error), replace func() error) {
+	t.Helper()
+	later := start.Add(time.Hour)
+	handed := func() int {
 		t.Helper()
-		q := store.DueWithdrawals{Kind: withdrawal.DueRebroadcast, Chain: chain, Now: later, Limit: 10}
-		n = len(w.due(t, q))
-		noError(t, w.Update(ctx, func(tx store.WithdrawalUnit) error {
-			due, err := tx.Withdrawals().DueBatches(store.DueBatches{Kind: withdrawal.DueBatchSend, Chain: chain, Now: later, Limit: 10})
-			n += len(due)
-			return err
-		}))
+		n := must(due(later))(t)
 		dated(w.Store, later)
 		defer dated(w.Store, time.Time{})
-		for _, step := range []withdrawal.Step{must(w.service.Next(ctx, out.Request.ID))(t), must(w.service.NextBatch(ctx, e.Batch))(t)} {
-			looked := false
-			for _, a := range step.Actions {
-				looked = looked || a.Do == withdrawal.DoLookUp
-				if a.Do == withdrawal.DoRebroadcast || a.Do == withdrawal.DoReplace {
-					n++
-				}
+		step, looked := must(next())(t), false
+		for _, a := range step.Actions {
+			looked = looked || a.Do == withdrawal.DoLookUp
+			if a.Do == withdrawal.DoRebroadcast || a.Do == withdrawal.DoReplace {
+				n++
 			}
-			if !looked {
-				t.Errorf("it is not looked up: %+v", step)
-			}
+		}
+		if !looked {
+			t.Errorf("it is not looked up: %+v", step)
 		}
 		return n
 	}
 	for _, scope := range []switches.Scope{switches.Chain(chain), switches.Everything} {
 		w.stop(t, scope, switches.Begin)
-		if n := handed(); n != 4 {
-			t.Errorf("at begin %d are handed out, expected 4", n)
+		if n := handed(); n != 2 {
+			t.Errorf("at begin %d are handed out, expected 2", n)
 		}
 		w.stop(t, scope, switches.Send)
 		if n := handed(); n != 0 {
 			t.Errorf("at send %d are handed out", n)
 		}
-		refusedWith(t, errOf(w.service.Do(ctx, out.Request.ID, bump)), withdrawal.ErrOnHold, "a replacement")
-		refusedWith(t, errOf(w.service.Batch(ctx, e.Batch, replaced)), withdrawal.ErrOnHold, "a replacement of a batch")
+		refusedWith(t, replace(), withdrawal.ErrOnHold, "a replacement")
 		w.start(t, scope)
 	}
 	w.stop(t, switches.Everything, switches.Begin)
-	w.do(t, out.Request.ID, bump)
-	w.batch(t, e.Batch, replaced)
+	noError(t, replace())
 }
 
 // offered: what is due, and what is due next, of each kind at each level is what the

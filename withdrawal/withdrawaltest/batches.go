@@ -13,13 +13,17 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// BatchHost is what takes the events of [RunBatches]: *store.Withdrawals does.
+// BatchHost is what takes the events of batches in [RunBatches]: *store.Batches does.
 type BatchHost interface {
+	Do(ctx context.Context, batch uuid.UUID, events ...withdrawal.BatchEvent) (withdrawal.Payout, error)
+	Get(ctx context.Context, batch uuid.UUID) (withdrawal.Payout, error)
+}
+
+// BatchRequests is what takes the events of their requests: *store.Withdrawals does.
+type BatchRequests interface {
 	PutHotWallet(ctx context.Context, wallets ...withdrawal.HotWallet) error
 	Do(ctx context.Context, request uuid.UUID, events ...withdrawal.Event) (withdrawal.Withdrawal, error)
 	Get(ctx context.Context, request uuid.UUID) (withdrawal.Withdrawal, error)
-	Batch(ctx context.Context, batch uuid.UUID, events ...withdrawal.BatchEvent) (withdrawal.Payout, error)
-	GetBatch(ctx context.Context, batch uuid.UUID) (withdrawal.Payout, error)
 }
 
 // BatchPolicy is the policy that a [BatchHost] has: nonces, and a depth of 3.
@@ -36,7 +40,8 @@ const batchDepth = 3
 // itself, and looks at a record only for what the record claims.
 type batchWorld struct {
 	*rapid.T
-	host     BatchHost
+	host     BatchRequests
+	payouts  BatchHost
 	clock    *time.Time
 	chain    uuid.UUID
 	requests []uuid.UUID
@@ -63,8 +68,8 @@ type batchTx struct {
 	sent     bool
 }
 
-// RunBatches plays a run of a host with [BatchPolicy], such as store.NewWithdrawals
-// gives: n random steps of workers, an operator, a confirmation worker
+// RunBatches plays a run of a host with [BatchPolicy], such as store.NewBatches and its
+// Withdrawals give: n random steps of workers, an operator, a confirmation worker
 // and a chain with reorgs below its depth, all of whom tell the truth and some of
 // whom are late; then lets all of it end. After each step it fails t where a
 // request is paid twice, or is paid and may be paid again, or is completed and not
@@ -74,13 +79,15 @@ type batchTx struct {
 // time from there, as with memory.Options{Now: func() time.Time { return clock }}. Runs
 // may share a store while no request of one is one of another; where one is, or the
 // host has another clock or policy, RunBatches says so and fails.
-func RunBatches(t *rapid.T, n int, host BatchHost, clock *time.Time) {
-	w := &batchWorld{T: t, host: host, clock: clock, chain: UUIDs().Draw(t, "chain")}
-	if *clock = Start; host == nil {
-		t.Fatal("RunBatches: a host is needed")
+func RunBatches(t *rapid.T, n int, host BatchRequests, payouts BatchHost, clock *time.Time) {
+	w := &batchWorld{T: t, host: host, payouts: payouts, clock: clock, chain: UUIDs().Draw(t, "chain")}
+	if *clock = Start; host == nil || payouts == nil {
+		t.Fatal("RunBatches: a host is needed, of requests and of batches")
 	}
-	if h, ok := host.(interface{ Policy() withdrawal.Policy }); ok && !reflect.DeepEqual(h.Policy(), BatchPolicy()) {
-		t.Fatal("RunBatches: the host has another policy than BatchPolicy")
+	for _, of := range []any{host, payouts} {
+		if h, ok := of.(interface{ Policy() withdrawal.Policy }); ok && !reflect.DeepEqual(h.Policy(), BatchPolicy()) {
+			t.Fatal("RunBatches: the host has another policy than BatchPolicy")
+		}
 	}
 	wallet := withdrawal.HotWallet{ID: UUIDs().Draw(t, "wallet"), Chain: w.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 	if err := host.PutHotWallet(context.Background(), wallet); err != nil {
@@ -155,7 +162,7 @@ func (w *batchWorld) get(i int) withdrawal.Withdrawal {
 }
 
 func (w *batchWorld) payout(id uuid.UUID) withdrawal.Payout {
-	b, err := w.host.GetBatch(context.Background(), id)
+	b, err := w.payouts.Get(context.Background(), id)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -165,7 +172,7 @@ func (w *batchWorld) payout(id uuid.UUID) withdrawal.Payout {
 // say sends an event to a batch, which may be said again later.
 func (w *batchWorld) say(id uuid.UUID, ev withdrawal.BatchEvent) bool {
 	do := func() bool {
-		_, err := w.host.Batch(context.Background(), id, ev)
+		_, err := w.payouts.Do(context.Background(), id, ev)
 		return err == nil
 	}
 	w.again = append(w.again, func() { do() })

@@ -68,26 +68,29 @@ func (r *records) keep(w withdrawal.Withdrawal) {
 	r.wallet.NextNonce = max(r.wallet.NextNonce, w.Wallet.NextNonce)
 }
 
-func (r *records) GetBatch(ctx context.Context, id uuid.UUID) (withdrawal.Payout, error) {
+// payouts are the batches among the records.
+type payouts struct{ *records }
+
+func (r payouts) Get(ctx context.Context, id uuid.UUID) (withdrawal.Payout, error) {
 	b := r.batches[id]
 	b.Members = nil
 	for _, m := range r.members[id] {
-		w, _ := r.Get(ctx, m)
+		w, _ := r.records.Get(ctx, m)
 		b.Members = append(b.Members, w)
 	}
 	return b, nil
 }
 
-func (r *records) Batch(ctx context.Context, id uuid.UUID, events ...withdrawal.BatchEvent) (withdrawal.Payout, error) {
+func (r payouts) Do(ctx context.Context, id uuid.UUID, events ...withdrawal.BatchEvent) (withdrawal.Payout, error) {
 	for _, ev := range events {
-		b, _ := r.GetBatch(ctx, id)
+		b, _ := r.Get(ctx, id)
 		if e, ok := ev.(withdrawal.BatchPrepared); ok && b.Batch.Status == 0 {
 			for _, p := range e.Pays {
-				w, _ := r.Get(ctx, p.Request)
+				w, _ := r.records.Get(ctx, p.Request)
 				b.Members = append(b.Members, w)
 			}
 		}
-		c, err := r.batch(r, b, ev)
+		c, err := r.batch(r.records, b, ev)
 		if err != nil {
 			return b, err
 		}
@@ -100,11 +103,14 @@ func (r *records) Batch(ctx context.Context, id uuid.UUID, events ...withdrawal.
 		}
 		r.batches[id] = c.New
 	}
-	return r.GetBatch(ctx, id)
+	return r.Get(ctx, id)
 }
 
 func TestBatchesAgainstTheAdversary(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 60, newRecords(), new(time.Time)) })
+	rapid.Check(t, func(rt *rapid.T) {
+		r := newRecords()
+		withdrawaltest.RunBatches(rt, 60, r, payouts{r}, new(time.Time))
+	})
 }
 
 // The same runs each time come everywhere: each edge of a batch, and each end of a
@@ -125,7 +131,7 @@ func TestTheAdversaryOfBatchesComesEverywhere(t *testing.T) {
 			}
 			return c, err
 		}
-		withdrawaltest.RunBatches(rt, 60, r, new(time.Time))
+		withdrawaltest.RunBatches(rt, 60, r, payouts{r}, new(time.Time))
 	})
 	for _, b := range withdrawal.BatchTrigger(0).Values() {
 		if reached[b.String()] == 0 {
@@ -204,7 +210,7 @@ func TestTheAdversaryOfBatchesFindsFaults(t *testing.T) {
 			fixedtest.Finds(t, 80, func(rt *rapid.T) {
 				r := newRecords()
 				r.batch = batch
-				withdrawaltest.RunBatches(rt, 60, r, new(time.Time))
+				withdrawaltest.RunBatches(rt, 60, r, payouts{r}, new(time.Time))
 			})
 		})
 	}
@@ -223,25 +229,26 @@ func dropOutput(all []withdrawal.Transfer, output uint32) (rest []withdrawal.Tra
 // it cannot be played on.
 func TestBatchesOfAService(t *testing.T) {
 	var now time.Time
-	service := func(clock func() time.Time, p withdrawal.Policy) *store.Withdrawals {
-		s, err := store.NewWithdrawals(memory.New(memory.Options{Now: clock}), p)
+	service := func(clock func() time.Time, p withdrawal.Policy) *store.Batches {
+		s, err := store.NewBatches(memory.New(memory.Options{Now: clock}), p)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
+	run := func(rt *rapid.T, b *store.Batches) { withdrawaltest.RunBatches(rt, 40, b.Withdrawals(), b, &now) }
 	its := func() time.Time { return now }
 	shared := service(its, withdrawaltest.BatchPolicy())
-	fixedtest.Run(t, 3, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, shared, &now) })
-	fixedtest.Run(t, 3, func(rt *rapid.T) {
-		withdrawaltest.RunBatches(rt, 40, service(its, withdrawaltest.BatchPolicy()), &now)
-	})
-	for name, host := range map[string]withdrawaltest.BatchHost{
-		"the same requests again": shared, "another clock": service(time.Now, withdrawaltest.BatchPolicy()),
-		"another policy": service(its, withdrawal.DefaultPolicy()), "none": nil,
+	fixedtest.Run(t, 3, func(rt *rapid.T) { run(rt, shared) })
+	fixedtest.Run(t, 3, func(rt *rapid.T) { run(rt, service(its, withdrawaltest.BatchPolicy())) })
+	for name, b := range map[string]*store.Batches{
+		"the same requests again": shared, "another clock": service(time.Now, withdrawaltest.BatchPolicy()), "another policy": service(its, withdrawal.DefaultPolicy()),
 	} {
-		if !fixedtest.Fails(0, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, host, &now) }) {
+		if !fixedtest.Fails(0, func(rt *rapid.T) { run(rt, b) }) {
 			t.Errorf("%s: a run is played", name)
 		}
+	}
+	if !fixedtest.Fails(0, func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, nil, nil, &now) }) {
+		t.Error("none: a run is played")
 	}
 }

@@ -27,8 +27,14 @@ func batchKeys(b *withdrawal.Batch) []string {
 	return keys
 }
 
-// Batches implements [store.WithdrawalRecords].
-func (w withdrawals) Batches(ids ...uuid.UUID) ([]withdrawal.Payout, error) {
+// Batches implements [store.BatchUnit].
+func (t *tx) Batches() store.BatchRecords { return batches{withdrawals{t.store.withdrawals, t}} }
+
+// batches are the tables of withdrawals as records of batches.
+type batches struct{ withdrawals }
+
+// Get implements [store.BatchRecords].
+func (w batches) Get(ids ...uuid.UUID) ([]withdrawal.Payout, error) {
 	return inOrderOf(ids, w.payout)
 }
 
@@ -56,8 +62,8 @@ func (w withdrawals) addMember(batch, request uuid.UUID) {
 	}
 }
 
-// SaveBatches implements [store.WithdrawalRecords].
-func (w withdrawals) SaveBatches(changes ...withdrawal.BatchChange) error {
+// Save implements [store.BatchRecords].
+func (w batches) Save(changes ...withdrawal.BatchChange) error {
 	if err := w.tx.writes(); err != nil {
 		return err
 	}
@@ -68,7 +74,7 @@ func (w withdrawals) SaveBatches(changes ...withdrawal.BatchChange) error {
 		}
 		members = append(members, changes[i].Members...)
 	}
-	return w.Save(members...)
+	return w.withdrawals.Save(members...)
 }
 
 func (w withdrawals) saveBatch(c *withdrawal.BatchChange) error {
@@ -105,8 +111,8 @@ func (w withdrawals) saveBatch(c *withdrawal.BatchChange) error {
 	return w.add(w.tx, c.Log)
 }
 
-// DueBatches implements [store.WithdrawalRecords].
-func (w withdrawals) DueBatches(q store.DueBatches) (found []withdrawal.Payout, err error) {
+// Due implements [store.BatchRecords].
+func (w batches) Due(q store.DueBatches) (found []withdrawal.Payout, err error) {
 	if err := w.tx.writes(); err != nil {
 		return nil, err // it locks
 	}
@@ -137,8 +143,8 @@ func (w withdrawals) DueBatches(q store.DueBatches) (found []withdrawal.Payout, 
 	return inOrderOf(due, func(b withdrawal.Batch) withdrawal.Payout { return w.payout(b.ID) })
 }
 
-// NextDueBatch implements [store.WithdrawalRecords].
-func (w withdrawals) NextDueBatch(q store.DueBatches) (next time.Time, err error) {
+// NextDue implements [store.BatchRecords].
+func (w batches) NextDue(q store.DueBatches) (next time.Time, err error) {
 	w.confirmingBatches(q.Chain, func(b *withdrawal.Batch) {
 		if at, ok := withdrawal.BatchDueAt(q.Kind, b, q.Grace); ok && at.After(q.Now) && w.offers(q.Kind, b) && (next.IsZero() || at.Before(next)) {
 			next = at
@@ -160,13 +166,13 @@ func (w withdrawals) confirmingBatches(chain uuid.UUID, visit func(*withdrawal.B
 	w.batches.scan(prefix, prefix, func(_ string, b *withdrawal.Batch) bool { visit(b); return true })
 }
 
-// RenewBatches implements [store.WithdrawalRecords].
-func (w withdrawals) RenewBatches(now time.Time, leases ...store.Lease[uuid.UUID]) ([]uuid.UUID, error) {
+// Renew implements [store.BatchRecords].
+func (w batches) Renew(now time.Time, leases ...store.Lease[uuid.UUID]) ([]uuid.UUID, error) {
 	return renewAll(w.tx, w.batches, now, leases, func(b *withdrawal.Batch) *statemachine.Lease { return &b.Lease })
 }
 
-// ListBatches implements [store.WithdrawalRecords]. It reads everything.
-func (w withdrawals) ListBatches(q store.ListBatches) ([]withdrawal.Payout, error) {
+// List implements [store.BatchRecords]. It reads everything.
+func (w batches) List(q store.ListBatches) ([]withdrawal.Payout, error) {
 	if err := q.Check(); err != nil {
 		return nil, err
 	}
@@ -183,18 +189,18 @@ func (w withdrawals) ListBatches(q store.ListBatches) ([]withdrawal.Payout, erro
 	return firstOf(page, q.Limit, func(a, b withdrawal.Payout) int { return order(&a.Batch, &b.Batch) })
 }
 
-// BatchesByHash implements [store.WithdrawalRecords].
-func (w withdrawals) BatchesByHash(hash string) (batches []uuid.UUID, err error) {
+// ByHash implements [store.BatchRecords].
+func (w batches) ByHash(hash string) (found []uuid.UUID, err error) {
 	for id, txs := range w.batchTxs {
 		if slices.ContainsFunc(txs, func(t withdrawal.BatchTx) bool { return statemachine.SameHash(t.Hash, hash) }) {
-			batches = append(batches, id)
+			found = append(found, id)
 		}
 	}
-	return firstOf(batches, store.MaxPage, compareIDs)
+	return firstOf(found, store.MaxPage, compareIDs)
 }
 
-// BatchIDs implements [store.WithdrawalRecords].
-func (w withdrawals) BatchIDs(after uuid.UUID, limit int) (page []uuid.UUID, err error) {
+// IDs implements [store.BatchRecords].
+func (w batches) IDs(after uuid.UUID, limit int) (page []uuid.UUID, err error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, err
 	}

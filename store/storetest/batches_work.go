@@ -19,7 +19,7 @@ import (
 
 // fullBatch: as many requests as one transaction may pay are claimed, signed,
 // replaced by a version without one of them, and paid.
-func (w *withdrawals) fullBatch(t *testing.T) {
+func (w *batches) fullBatch(t *testing.T) {
 	live(w.Store)
 	chain := w.payingChain(t)
 	n := usual(60, withdrawal.MaxMembers)
@@ -32,7 +32,7 @@ func (w *withdrawals) fullBatch(t *testing.T) {
 		}
 		must(w.service.DoAll(ctx, some...))(t)
 	}
-	members := claimed(t, w.service.BatchPayments(chain, "builder", n), 1, 1)[0].Work.Members
+	members := claimed(t, w.batches.Payments(chain, "builder", n), 1, 1)[0].Work.Members
 	if len(members) != n {
 		t.Fatalf("%d members of %d", len(members), n)
 	}
@@ -48,14 +48,14 @@ func (w *withdrawals) fullBatch(t *testing.T) {
 			t.Fatalf("number %d of %d is %v, its job %v", i, len(b.Members), m.Request.Status, m.Job.Status)
 		}
 	}
-	if got, err := w.service.GetBatch(ctx, e.Batch); err != nil || len(got.Members) != n || len(got.Txs) != 2 {
+	if got, err := w.batches.Get(ctx, e.Batch); err != nil || len(got.Members) != n || len(got.Txs) != 2 {
 		t.Fatalf("%d members and %d versions, %v", len(got.Members), len(got.Txs), err)
 	}
-	must(w.service.AuditBatches(ctx, uuid.Nil, 10))(t)
+	must(w.batches.Audit(ctx, uuid.Nil, 10))(t)
 }
 
 // batchClaims: several workers claim groups at once.
-func (w *withdrawals) batchClaims(t *testing.T) {
+func (w *batches) batchClaims(t *testing.T) {
 	live(w.Store)
 	chain := w.payingChain(t)
 	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: chain})
@@ -67,7 +67,7 @@ func (w *withdrawals) batchClaims(t *testing.T) {
 	owner := map[uuid.UUID]int{}
 	groups := 0
 	atOnce(4, func(i int) error {
-		source := w.service.BatchPayments(chain, fmt.Sprint("builder-", i), 4)
+		source := w.batches.Payments(chain, fmt.Sprint("builder-", i), 4)
 		items, _, err := source.Turn(ctx, nil, 3)
 		if err != nil {
 			t.Error(err)
@@ -95,21 +95,21 @@ func (w *withdrawals) batchClaims(t *testing.T) {
 		t.Fatalf("%d groups of %d jobs, of two wallets and 9 jobs by at most 4", groups, len(owner))
 	}
 	for name, size := range map[string]int{"none": 0, "too many": withdrawal.MaxMembers + 1} {
-		if _, _, err := w.service.BatchPayments(chain, "b", size).Turn(ctx, nil, 1); !errors.Is(err, statemachine.ErrInvalid) {
+		if _, _, err := w.batches.Payments(chain, "b", size).Turn(ctx, nil, 1); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 // batchHistories: workers, an operator and a chain, some of them late.
-func (w *withdrawals) batchHistories(t *testing.T) {
-	service := must(store.NewWithdrawals(w.Store, withdrawaltest.BatchPolicy()))(t)
-	fixedtest.Run(t, usual(2, 40), func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, service, new(time.Time)) })
+func (w *batches) batchHistories(t *testing.T) {
+	b := must(store.NewBatches(w.db, withdrawaltest.BatchPolicy()))(t)
+	fixedtest.Run(t, usual(2, 40), func(rt *rapid.T) { withdrawaltest.RunBatches(rt, 40, b.Withdrawals(), b, new(time.Time)) })
 }
 
 // batchWorkers: two builders, one of which crashes at times, pay 30 requests of
 // one wallet; a confirmation worker shows what was sent.
-func (w *withdrawals) batchWorkers(t *testing.T) {
+func (w *batches) batchWorkers(t *testing.T) {
 	live(w.Store)
 	chain := w.payingChain(t)
 	const jobs = 30
@@ -117,8 +117,8 @@ func (w *withdrawals) batchWorkers(t *testing.T) {
 	for range jobs {
 		requests = append(requests, w.pending(t, chain, time.Time{}).Request.ID)
 	}
-	builder := w.service.BatchPayments(chain, "builder", 7)
-	lookups := w.service.BatchLookups(chain, "looker")
+	builder := w.batches.Payments(chain, "builder", 7)
+	lookups := w.batches.Lookups(chain, "looker")
 	sent := map[string]bool{}
 	var built []store.BatchResult
 	for round := range 40 {
@@ -144,17 +144,17 @@ func (w *withdrawals) batchWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	claimed(t, lookups, 10, 0) // at once
-	noError(t, w.Update(ctx, func(tx store.WithdrawalUnit) error {
+	noError(t, w.db.Update(ctx, func(tx store.BatchUnit) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err
 		}
-		due, err := tx.Withdrawals().DueBatches(store.DueBatches{Kind: withdrawal.DueBatchCheck, Chain: chain, Now: now.Add(time.Hour), Limit: 100})
+		due, err := tx.Batches().Due(store.DueBatches{Kind: withdrawal.DueBatchCheck, Chain: chain, Now: now.Add(time.Hour), Limit: 100})
 		if len(due) != len(sent) {
 			t.Errorf("%d batches are due, %d were sent", len(due), len(sent))
 		}
 		for i := range due {
-			if _, err := w.service.Within(tx).Batch(ctx, due[i].Batch.ID, minedBatch(&due[i], time.Time{}, due[i].Batch.TxHash, 0)); err != nil {
+			if _, err := w.batches.Within(tx).Do(ctx, due[i].Batch.ID, minedBatch(&due[i], time.Time{}, due[i].Batch.TxHash, 0)); err != nil {
 				return err
 			}
 		}
@@ -171,5 +171,5 @@ func (w *withdrawals) batchWorkers(t *testing.T) {
 	if len(paid) != len(sent) || len(sent) > 6 {
 		t.Errorf("%d transactions pay %d requests", len(sent), jobs)
 	}
-	must(w.service.AuditBatches(ctx, uuid.Nil, 100))(t)
+	must(w.batches.Audit(ctx, uuid.Nil, 100))(t)
 }

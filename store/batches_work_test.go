@@ -37,7 +37,7 @@ func signedTogether(members []withdrawal.Withdrawal, nonce uint64) withdrawal.Ba
 // missed is a batch that its worker sent, and that a look-up misses since an hour.
 func (b *bank) missed(t *testing.T, p withdrawal.Payout) {
 	t.Helper()
-	_, err := b.Batch(context.Background(), p.Batch.ID,
+	_, err := b.batches.Do(context.Background(), p.Batch.ID,
 		withdrawal.BatchSent{By: withdrawal.By{Actor: "payer", Role: withdrawal.WithdrawalWorker}, Fence: p.Batch.Lease.Fence, Hash: p.Batch.TxHash, Done: true},
 		withdrawal.BatchMissing{By: withdrawal.By{Actor: "c", Role: withdrawal.ConfirmationWorker}})
 	if err != nil {
@@ -53,7 +53,7 @@ func TestRenewOfABatch(t *testing.T) {
 	for range 3 {
 		b.pending(t)
 	}
-	source := b.BatchPayments(chain, "payer", 10)
+	source := b.batches.Payments(chain, "payer", 10)
 	item := claimBatch(t, source)
 	if len(item.Work.Members) != 3 {
 		t.Fatalf("%d members", len(item.Work.Members))
@@ -65,7 +65,7 @@ func TestRenewOfABatch(t *testing.T) {
 		t.Errorf("one is held: %v", err)
 	}
 	e := signedTogether(item.Work.Members[:2], 7)
-	p, err := b.Batch(ctx, e.Batch, e)
+	p, err := b.batches.Do(ctx, e.Batch, e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestRenewOfABatch(t *testing.T) {
 		t.Errorf("signed: %v", err)
 	}
 	mined := withdrawal.BatchMined{By: withdrawal.By{Actor: "c", Role: withdrawal.ConfirmationWorker}, Tx: p.Batch.TxHash, Block: withdrawal.Block{Height: 1, Hash: "b", Canonical: "b", Head: 99}}
-	if _, err := b.Batch(ctx, e.Batch, mined); err != nil {
+	if _, err := b.batches.Do(ctx, e.Batch, mined); err != nil {
 		t.Fatal(err)
 	}
 	var lost *worker.LostError
@@ -87,7 +87,7 @@ func TestRenewOfABatch(t *testing.T) {
 // replaced.
 func TestClaimsOfOneForBatches(t *testing.T) {
 	b, ctx := newBank(t), context.Background()
-	source := b.BatchPayments(chain, "payer", 1)
+	source := b.batches.Payments(chain, "payer", 1)
 	var batches []uuid.UUID
 	for i := range 3 {
 		b.pending(t)
@@ -96,7 +96,7 @@ func TestClaimsOfOneForBatches(t *testing.T) {
 			item = claimBatch(t, source)
 		}
 		e := signedTogether(item.Work.Members, uint64(7+i))
-		p, err := b.Batch(ctx, e.Batch, e)
+		p, err := b.batches.Do(ctx, e.Batch, e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestClaimsOfOneForBatches(t *testing.T) {
 		t.Errorf("claimed %q", kinds)
 	}
 	// All are put off; one is owed a broadcast again, and an operator has its member.
-	w, err := b.GetBatch(ctx, batches[0])
+	w, err := b.batches.Get(ctx, batches[0])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func TestClaimsOfOneForBatches(t *testing.T) {
 	b.do(t, m.Request.ID, withdrawal.PaidBy{By: withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, Block: withdrawal.Block{Height: 1, Hash: "b", Canonical: "b", Head: 99}, Tx: "elsewhere",
 		Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain, AmountRaw: m.Request.AmountRaw, Reason: "seen"})
 	for range 2 {
-		if w, err = b.GetBatch(ctx, batches[0]); err != nil {
+		if w, err = b.batches.Get(ctx, batches[0]); err != nil {
 			t.Fatal(err)
 		}
 		b.missed(t, w)
@@ -141,7 +141,7 @@ func TestClaimsOfOneForBatches(t *testing.T) {
 			t.Errorf("it is handed out again before the next look-up: %d items, %v", len(items), err)
 		}
 	}
-	if _, err := b.Batch(ctx, uuid.New(), withdrawal.BatchMissing{By: withdrawal.By{Actor: "c", Role: withdrawal.ConfirmationWorker}}); !errors.Is(err, statemachine.ErrNotFound) {
+	if _, err := b.batches.Do(ctx, uuid.New(), withdrawal.BatchMissing{By: withdrawal.By{Actor: "c", Role: withdrawal.ConfirmationWorker}}); !errors.Is(err, statemachine.ErrNotFound) {
 		t.Errorf("an unknown batch: %v", err)
 	}
 }
@@ -155,16 +155,16 @@ func (b *bank) owedBatches(t *testing.T, source store.BatchSource, n int) {
 		item := claimBatch(t, source)
 		e := signedTogether(item.Work.Members, 0)
 		e.HasNonce, e.HasChainNonce, e.Input = false, false, fmt.Sprint("coin ", i)
-		if _, err := b.Batch(context.Background(), e.Batch, e, withdrawal.BatchSent{By: e.By, Fence: 1, Hash: e.Hash, Done: true}); err != nil {
+		if _, err := b.batches.Do(context.Background(), e.Batch, e, withdrawal.BatchSent{By: e.By, Fence: 1, Hash: e.Hash, Done: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all, err := b.ListBatches(context.Background(), store.ListBatches{Limit: 10})
+	all, err := b.batches.List(context.Background(), store.ListBatches{Limit: 10})
 	if err != nil || len(all) != n {
 		t.Fatalf("%d batches, %v", len(all), err)
 	}
 	for i := range all {
-		if _, err := b.Batch(context.Background(), all[i].Batch.ID, withdrawal.BatchMissing{By: as(withdrawal.ConfirmationWorker)}); err != nil {
+		if _, err := b.batches.Do(context.Background(), all[i].Batch.ID, withdrawal.BatchMissing{By: as(withdrawal.ConfirmationWorker)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -196,7 +196,7 @@ func kindsOf(t *testing.T, source store.BatchSource, n int) (kinds string) {
 func TestClaimsOfOneAreInTurn(t *testing.T) {
 	for n, want := range map[int]string{1: "send pay send pay send pay ", 2: "send pay send pay send pay ", 6: "send send send pay pay pay "} {
 		b := newBank(t, func(p *withdrawal.Policy) { p.Chain.Nonces = false })
-		source := b.BatchPayments(chain, "payer", 1)
+		source := b.batches.Payments(chain, "payer", 1)
 		b.owedBatches(t, source, 3)
 		if got := kindsOf(t, source, 0); got != "" {
 			t.Errorf("claims of none: %q", got)
@@ -214,18 +214,18 @@ func TestClaimsOfOneAreInTurn(t *testing.T) {
 // A chain that is paused begins no group, and all that is owed of it is sent.
 func TestAPausedChainSendsItsBatches(t *testing.T) {
 	b := newBank(t, func(p *withdrawal.Policy) { p.Chain.Nonces = false })
-	b.owedBatches(t, b.BatchPayments(chain, "payer", 1), 3)
+	b.owedBatches(t, b.batches.Payments(chain, "payer", 1), 3)
 	p := b.Policy()
 	p.Chain.Paused = true
-	paused, err := store.NewWithdrawals(b.store, p)
+	paused, err := store.NewBatches(b.store, p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	source := paused.BatchPayments(chain, "payer", 1)
+	source := paused.Payments(chain, "payer", 1)
 	if got := kindsOf(t, source, 2) + kindsOf(t, source, 2); got != "send send send " {
 		t.Errorf("%q", got)
 	}
-	if _, _, err := paused.BatchPayments(uuid.Nil, "payer", 1).Turn(context.Background(), nil, 1); !errors.Is(err, statemachine.ErrInvalid) {
+	if _, _, err := paused.Payments(uuid.Nil, "payer", 1).Turn(context.Background(), nil, 1); !errors.Is(err, statemachine.ErrInvalid) {
 		t.Errorf("of no chain: %v", err)
 	}
 }

@@ -24,8 +24,19 @@ var (
 	batchIDs      = statement{text: "SELECT x.id FROM @withdrawal_batches x WHERE x.id > $1 ORDER BY x.id LIMIT $2"}
 )
 
-// Batches implements [store.WithdrawalRecords].
-func (w withdrawals) Batches(ids ...uuid.UUID) ([]withdrawal.Payout, error) {
+// batches are the tables of withdrawals as records of batches, which commit with their members.
+type batches struct{ withdrawals }
+
+// Batches implements [store.BatchUnit].
+func (t *tx) Batches() store.BatchRecords {
+	if none, lacks := t.lacks(store.DomainWithdrawals); lacks {
+		return store.UnimplementedBatches{Unimplemented: none}
+	}
+	return batches{t.withdrawals()}
+}
+
+// Get implements [store.BatchRecords].
+func (w batches) Get(ids ...uuid.UUID) ([]withdrawal.Payout, error) {
 	all := make([]withdrawal.Payout, len(ids))
 	set, versions := new(batch), new(batch)
 	for _, id := range ids {
@@ -85,8 +96,8 @@ func (w withdrawals) loadMembers(set *batch, stored map[uuid.UUID]*withdrawal.Pa
 	return nil
 }
 
-// SaveBatches implements [store.WithdrawalRecords].
-func (w withdrawals) SaveBatches(changes ...withdrawal.BatchChange) error {
+// Save implements [store.BatchRecords].
+func (w batches) Save(changes ...withdrawal.BatchChange) error {
 	var members []withdrawal.Change
 	for i := range changes {
 		members = append(members, changes[i].Members...)
@@ -123,21 +134,21 @@ var dueBatches = map[withdrawal.BatchDue]*dueWork{
 		order: "x.next_check_at, x.id", filters: []string{"x.chain_id"}}),
 }
 
-// DueBatches implements [store.WithdrawalRecords].
-func (w withdrawals) DueBatches(q store.DueBatches) ([]withdrawal.Payout, error) {
-	found, _, err := dueOf(w.tx, withdrawal.BatchMachine.Name(), dueBatches[q.Kind], q.Now, q.Ahead, q.Grace, q.Limit, w.Batches, given(q.Chain)...)
+// Due implements [store.BatchRecords].
+func (w batches) Due(q store.DueBatches) ([]withdrawal.Payout, error) {
+	found, _, err := dueOf(w.tx, withdrawal.BatchMachine.Name(), dueBatches[q.Kind], q.Now, q.Ahead, q.Grace, q.Limit, w.Get, given(q.Chain)...)
 	return found, err
 }
 
-// NextDueBatch implements [store.WithdrawalRecords].
-func (w withdrawals) NextDueBatch(q store.DueBatches) (time.Time, error) {
+// NextDue implements [store.BatchRecords].
+func (w batches) NextDue(q store.DueBatches) (time.Time, error) {
 	return dueBatches[q.Kind].nextDue(w.tx, q.Now, q.Grace, given(q.Chain)...)
 }
 
 var batchLeases = leaseTable(batchTable)
 
-// RenewBatches implements [store.WithdrawalRecords].
-func (w withdrawals) RenewBatches(now time.Time, held ...store.Lease[uuid.UUID]) (lost []uuid.UUID, err error) {
+// Renew implements [store.BatchRecords].
+func (w batches) Renew(now time.Time, held ...store.Lease[uuid.UUID]) (lost []uuid.UUID, err error) {
 	return renew(w.tx, batchLeases, withdrawal.BatchMachine.Name(), now, held)
 }
 
@@ -168,8 +179,8 @@ const (
 	anyHolder   = "(x.lease_holder = $6 OR $6 IS NULL)"
 )
 
-// ListBatches implements [store.WithdrawalRecords].
-func (w withdrawals) ListBatches(q store.ListBatches) ([]withdrawal.Payout, error) {
+// List implements [store.BatchRecords].
+func (w batches) List(q store.ListBatches) ([]withdrawal.Payout, error) {
 	if err := cmp.Or(store.CheckLimit(q.Limit), q.Check()); err != nil || q.User != uuid.Nil || hasEnded(q.Kind) {
 		return nil, err
 	}
@@ -189,7 +200,7 @@ func (w withdrawals) ListBatches(q store.ListBatches) ([]withdrawal.Payout, erro
 	if err != nil {
 		return nil, err
 	}
-	all, _, err := readable(w.tx, ids, w.Batches)
+	all, _, err := readable(w.tx, ids, w.Get)
 	return all, err
 }
 
@@ -197,22 +208,22 @@ func (w withdrawals) ListBatches(q store.ListBatches) ([]withdrawal.Payout, erro
 var versionsByHash = statement{text: fmt.Sprintf("SELECT DISTINCT t.batch_id, t.tx_hash FROM @withdrawal_batch_txs t WHERE lower(t.tx_hash) IN (lower($1), '0x' || lower($1)) "+
 	"ORDER BY 1 LIMIT %d", store.MaxPage)}
 
-// BatchesByHash implements [store.WithdrawalRecords].
-func (w withdrawals) BatchesByHash(hash string) (batches []uuid.UUID, err error) {
+// ByHash implements [store.BatchRecords].
+func (w batches) ByHash(hash string) (found []uuid.UUID, err error) {
 	var batch uuid.UUID
-	var found string
+	var as string
 	err = w.read(&versionsByHash, nil, func(rows *sql.Rows) error {
-		err := rows.Scan(&batch, &found)
-		if err == nil && statemachine.SameHash(found, hash) {
-			batches = append(batches, batch)
+		err := rows.Scan(&batch, &as)
+		if err == nil && statemachine.SameHash(as, hash) {
+			found = append(found, batch)
 		}
 		return err
 	}, statemachine.HashForm(hash))
-	return slices.Compact(batches), err
+	return slices.Compact(found), err
 }
 
-// BatchIDs implements [store.WithdrawalRecords].
-func (w withdrawals) BatchIDs(after uuid.UUID, limit int) (page []uuid.UUID, err error) {
+// IDs implements [store.BatchRecords].
+func (w batches) IDs(after uuid.UUID, limit int) (page []uuid.UUID, err error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, err
 	}

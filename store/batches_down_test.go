@@ -44,15 +44,23 @@ func (u downUnit) Withdrawals() store.WithdrawalRecords {
 	return downRecords{u.Unit.Withdrawals(), u.of}
 }
 
+func (u downUnit) Batches() store.BatchRecords { return downBatches{u.Unit.Batches(), u.of} }
+
 func (u downUnit) Now() (time.Time, error) {
 	now, err := u.Unit.Now()
 	return now, errors.Join(u.of.call(), err)
 }
 
-type downRecords struct {
-	store.WithdrawalRecords
-	of *downAt
-}
+type (
+	downRecords struct {
+		store.WithdrawalRecords
+		of *downAt
+	}
+	downBatches struct {
+		store.BatchRecords
+		of *downAt
+	}
+)
 
 func (r downRecords) Get(ids ...uuid.UUID) ([]withdrawal.Withdrawal, error) {
 	all, err := r.WithdrawalRecords.Get(ids...)
@@ -69,13 +77,13 @@ func (r downRecords) NextDue(q store.DueWithdrawals) (time.Time, error) {
 	return at, errors.Join(r.of.call(), err)
 }
 
-func (r downRecords) DueBatches(q store.DueBatches) ([]withdrawal.Payout, error) {
-	all, err := r.WithdrawalRecords.DueBatches(q)
+func (r downBatches) Due(q store.DueBatches) ([]withdrawal.Payout, error) {
+	all, err := r.BatchRecords.Due(q)
 	return all, errors.Join(r.of.call(), err)
 }
 
-func (r downRecords) NextDueBatch(q store.DueBatches) (time.Time, error) {
-	at, err := r.WithdrawalRecords.NextDueBatch(q)
+func (r downBatches) NextDue(q store.DueBatches) (time.Time, error) {
+	at, err := r.BatchRecords.NextDue(q)
 	return at, errors.Join(r.of.call(), err)
 }
 
@@ -88,8 +96,8 @@ func (r downRecords) Renew(now time.Time, leases ...store.Lease[uuid.UUID]) ([]u
 	return lost, errors.Join(r.of.call(), err)
 }
 
-func (r downRecords) RenewBatches(now time.Time, leases ...store.Lease[uuid.UUID]) ([]uuid.UUID, error) {
-	lost, err := r.WithdrawalRecords.RenewBatches(now, leases...)
+func (r downBatches) Renew(now time.Time, leases ...store.Lease[uuid.UUID]) ([]uuid.UUID, error) {
+	lost, err := r.BatchRecords.Renew(now, leases...)
 	return lost, errors.Join(r.of.call(), err)
 }
 
@@ -123,19 +131,19 @@ func TestAnErrorOfTheDatabaseEndsTheWorkOnBatches(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for at := 1; ; at++ {
 				b := newBank(t, func(p *withdrawal.Policy) { p.Chain.Nonces = false })
-				b.owedBatches(t, b.BatchPayments(chain, "payer", 3), 2)
-				items, _, err := b.BatchPayments(chain, "payer", 3).Turn(ctx, nil, 2)
+				b.owedBatches(t, b.batches.Payments(chain, "payer", 3), 2)
+				items, _, err := b.batches.Payments(chain, "payer", 3).Turn(ctx, nil, 2)
 				if err != nil || len(items) != 2 { // one is sent again, one is paid
 					t.Fatalf("%d items, %v", len(items), err)
 				}
 				tt.made(b)
 				down := &downAt{Store: b.store}
-				service, err := store.NewWithdrawals[store.Unit](down, b.Policy())
+				service, err := store.NewBatches[store.Unit](down, b.Policy())
 				if err != nil {
 					t.Fatal(err)
 				}
-				source := service.BatchPayments(chain, "payer", 3)
-				if _, _, err := service.Payments(chain, "payer").Turn(ctx, nil, 0); err != nil { // it notes that it is alive, which may fail
+				source := service.Payments(chain, "payer", 3)
+				if _, _, err := service.Withdrawals().Payments(chain, "payer").Turn(ctx, nil, 0); err != nil { // it notes that it is alive, which may fail
 					t.Fatal(err)
 				}
 				down.at, down.calls = at, 0
@@ -158,7 +166,7 @@ func TestAnErrorOfTheDatabaseEndsTheWorkOnBatches(t *testing.T) {
 func TestBatchPaymentsSayWhenMoreIsDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBank(t)
-		source := b.BatchPayments(chain, "payer", 3)
+		source := b.batches.Payments(chain, "payer", 3)
 		next := func() time.Duration {
 			t.Helper()
 			items, at, err := source.Turn(context.Background(), nil, 3)

@@ -17,7 +17,7 @@ import (
 func (b *bank) decideBatch(t *testing.T, ctx context.Context, batch uuid.UUID, ev withdrawal.BatchEvent) *decided {
 	t.Helper()
 	d := b.begin(t, ctx)
-	all, err := d.store.Withdrawals().Batches(batch)
+	all, err := d.store.Batches().Get(batch)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func (b *bank) decideBatch(t *testing.T, ctx context.Context, batch uuid.UUID, e
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.save = func() error { return d.store.Withdrawals().SaveBatches(change) }
+	d.save = func() error { return d.store.Batches().Save(change) }
 	return d
 }
 
@@ -145,7 +145,7 @@ func TestBatchMovesExcludeEachOtherOnPostgres(t *testing.T) {
 					s := &state{id: b.id(), members: []withdrawal.Withdrawal{b.claimed(t, chain), b.claimed(t, chain)}}
 					if tt.made {
 						var err error
-						if s.payout, err = b.Batch(ctx, s.id, prepareOf(s, s.id, s.members...)); err != nil {
+						if s.payout, err = b.batches.Do(ctx, s.id, prepareOf(s, s.id, s.members...)); err != nil {
 							t.Fatal(err)
 						}
 						for i := range s.members { // as they are now, in the order of the claims

@@ -20,34 +20,24 @@ import (
 
 type (
 	payoutService = service[uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]
-	payoutSubject = subject[store.WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange]
+	payoutSubject = subject[store.BatchUnit, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange]
 	payoutStage   = stage[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]
 )
 
-// batchService is the part of the service that is of batches.
-type batchService struct{ *store.Withdrawals }
-
-func (s batchService) Do(ctx context.Context, id uuid.UUID, events ...withdrawal.BatchEvent) (withdrawal.Payout, error) {
-	return s.Batch(ctx, id, events...)
-}
-func (s batchService) Get(ctx context.Context, id uuid.UUID) (withdrawal.Payout, error) {
-	return s.GetBatch(ctx, id)
-}
-func (s batchService) Trail(ctx context.Context, id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
-	return s.BatchTrail(ctx, id)
+// batchService is the service of batches, whose lines are in the feed of withdrawals.
+type batchService struct {
+	*store.Batches
+	follows
 }
 
-// batchRecords are the batches among the records.
-type batchRecords struct{ store.WithdrawalRecords }
-
-func (r batchRecords) Get(ids ...uuid.UUID) ([]withdrawal.Payout, error) { return r.Batches(ids...) }
-func (r batchRecords) Save(changes ...withdrawal.BatchChange) error {
-	return r.SaveBatches(changes...)
+type follows interface {
+	Follow(context.Context, store.Cursor, int) ([]statemachine.Transition[uuid.UUID], store.Cursor, error)
+	Head(context.Context) (store.Cursor, error)
 }
 
 // versionedPayouts says how to make batches, for the rules of any versioned
 // record.
-func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
+func versionedPayouts(t *testing.T, w *batches) *payoutSubject {
 	size := 24
 	for rule, members := range map[string]int{"while_others_write": usual(160, 400), "leaves_no_trace": 80, "ends_the_update": 40} { // that make batches within a transaction
 		if strings.Contains(t.Name(), rule) {
@@ -56,11 +46,13 @@ func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
 	}
 	pool := w.newPool(t, size)
 	s := &payoutSubject{
-		Store:   w.Store,
-		service: batchService{w.service},
-		within:  func(tx store.WithdrawalUnit) payoutService { return batchService{w.service.Within(tx)} },
-		records: func(tx store.WithdrawalUnit) records[uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchChange] {
-			return batchRecords{tx.Withdrawals()}
+		Store:   w.db,
+		service: batchService{w.batches, w.service},
+		within: func(tx store.BatchUnit) payoutService {
+			return batchService{w.batches.Within(tx), w.service.Within(tx)}
+		},
+		records: func(tx store.BatchUnit) records[uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchChange] {
+			return tx.Batches()
 		},
 		apply: func(b withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal.BatchChange, error) {
 			if e, ok := ev.(withdrawal.BatchPrepared); ok && b.Batch.Status == 0 {
@@ -94,42 +86,42 @@ func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
 			"fence":       func(b *withdrawal.Payout) { b.Batch.Lease.Fence-- },
 		},
 		lease: func(b *withdrawal.Payout) *statemachine.Lease { return &b.Batch.Lease },
-		renew: func(tx store.WithdrawalUnit, now time.Time, b *withdrawal.Payout, fence int64, until time.Time) (bool, error) {
-			lost, err := tx.Withdrawals().RenewBatches(now, store.Lease[uuid.UUID]{ID: b.Batch.ID, Fence: fence, Until: until})
+		renew: func(tx store.BatchUnit, now time.Time, b *withdrawal.Payout, fence int64, until time.Time) (bool, error) {
+			lost, err := tx.Batches().Renew(now, store.Lease[uuid.UUID]{ID: b.Batch.ID, Fence: fence, Until: until})
 			return len(lost) > 0, err
 		},
 		revoke: func(ctx context.Context, of statemachine.Revocation) (int, error) {
-			jobs, err := w.service.List(ctx, store.ListWithdrawals{Filter: withdrawal.Filter{Holder: of.Holder}, Limit: store.MaxPage})
-			if err != nil {
-				return 0, err
-			}
-			n, err := w.service.Revoke(ctx, withdrawal.By{Actor: "op", Role: withdrawal.Operator}, of)
-			if n > 0 {
+			by := withdrawal.By{Actor: "op", Role: withdrawal.Operator}
+			if n, err := w.service.Revoke(ctx, by, of); n > 0 || err != nil {
 				pool.free = nil // they were given back too
+				if err != nil {
+					return 0, err
+				}
 			}
-			return n - min(n, len(jobs)), err
+			return w.batches.Revoke(ctx, by, of)
 		},
 		also: func(t testing.TB, add func(withdrawal.Payout)) {
 			for _, b := range w.owed(t, start) {
 				add(b)
 			}
 		},
-		lists: []list[store.WithdrawalUnit, uuid.UUID, withdrawal.Payout]{{"BatchIDs", func(tx store.WithdrawalUnit, _ time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error) {
-			return tx.Withdrawals().BatchIDs(after, limit)
+		lists: []list[store.BatchUnit, uuid.UUID, withdrawal.Payout]{{"IDs", func(tx store.BatchUnit, _ time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error) {
+			return tx.Batches().IDs(after, limit)
 		}, func(*withdrawal.Payout, time.Time) bool { return true }, nil}},
 		limits: map[string]func(int) error{
-			"ListBatches":  func(n int) error { return errOf(w.service.ListBatches(ctx, store.ListBatches{Limit: n})) },
-			"AuditBatches": func(n int) error { return errOf(w.service.AuditBatches(ctx, uuid.Nil, n)) },
+			"List":  func(n int) error { return errOf(w.batches.List(ctx, store.ListBatches{Limit: n})) },
+			"Audit": func(n int) error { return errOf(w.batches.Audit(ctx, uuid.Nil, n)) },
 		},
-		overdue: &overdue[store.WithdrawalUnit, withdrawal.Payout]{
+		overdue: &overdue[store.BatchUnit, withdrawal.Payout]{
 			states: unfinished(withdrawal.BatchMachine),
 			until:  func(*withdrawal.Payout) time.Duration { return withdrawal.DefaultThresholds().BatchWait },
-			alerts: func(tx store.WithdrawalUnit, now time.Time) ([]string, error) {
+			alerts: func(tx store.BatchUnit, now time.Time) ([]string, error) {
 				names, err := waiting(tx, now)
 				return slices.DeleteFunc(names, func(name string) bool { return name != "batch wait" }), err // jobs of others wait too
 			},
 		},
 		sharedFeed: true,
+		selfCheck:  func(ctx context.Context) error { return store.SelfCheckBatches(ctx, w.db) },
 		draw: func(*rapid.T) history[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent] {
 			return history[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]{} // the stages are all that there is
 		},
@@ -138,22 +130,22 @@ func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
 	}
 	for _, kind := range withdrawal.BatchDue(0).Values() {
 		q := store.DueBatches{Kind: kind, Grace: grace}
-		k := dueKind[store.WithdrawalUnit, withdrawal.Payout]{
+		k := dueKind[store.BatchUnit, withdrawal.Payout]{
 			name: kind.String(),
-			find: func(tx store.WithdrawalUnit, now time.Time, limit int) ([]withdrawal.Payout, error) {
+			find: func(tx store.BatchUnit, now time.Time, limit int) ([]withdrawal.Payout, error) {
 				q := q
 				q.Now, q.Limit = now, limit
-				return tx.Withdrawals().DueBatches(q)
+				return tx.Batches().Due(q)
 			},
-			next: func(tx store.WithdrawalUnit, now time.Time) (time.Time, error) {
+			next: func(tx store.BatchUnit, now time.Time) (time.Time, error) {
 				q := q
 				q.Now = now
-				return tx.Withdrawals().NextDueBatch(q)
+				return tx.Batches().NextDue(q)
 			},
-			ahead: func(tx store.WithdrawalUnit, later time.Time, limit int) ([]withdrawal.Payout, error) {
+			ahead: func(tx store.BatchUnit, later time.Time, limit int) ([]withdrawal.Payout, error) {
 				q := q
 				q.Now, q.Ahead, q.Limit = start, later, limit
-				return tx.Withdrawals().DueBatches(q)
+				return tx.Batches().Due(q)
 			},
 			at:      func(b *withdrawal.Payout) (time.Time, bool) { return withdrawal.BatchDueAt(kind, &b.Batch, grace) },
 			compare: func(a, b *withdrawal.Payout) int { return withdrawal.CompareDueBatches(&a.Batch, &b.Batch) },
@@ -167,9 +159,9 @@ func versionedPayouts(t *testing.T, w *withdrawals) *payoutSubject {
 }
 
 // batch sends events to a batch.
-func (w *withdrawals) batch(t testing.TB, id uuid.UUID, events ...withdrawal.BatchEvent) withdrawal.Payout {
+func (w *batches) batch(t testing.TB, id uuid.UUID, events ...withdrawal.BatchEvent) withdrawal.Payout {
 	t.Helper()
-	return must(w.service.Batch(ctx, id, events...))(t)
+	return must(w.batches.Do(ctx, id, events...))(t)
 }
 
 // pool is claimed jobs for batches, since a batch is also made within a
@@ -181,7 +173,7 @@ type pool struct {
 	fill func(n int)
 }
 
-func (w *withdrawals) newPool(t testing.TB, size int) *pool {
+func (w *batches) newPool(t testing.TB, size int) *pool {
 	p := &pool{as: map[uuid.UUID]withdrawal.Withdrawal{}}
 	p.fill = func(n int) {
 		commands, ids := make([]store.WithdrawalCommand, n), make([]uuid.UUID, n)
@@ -191,7 +183,7 @@ func (w *withdrawals) newPool(t testing.TB, size int) *pool {
 				w.enqueued(start, withdrawal.Normal), withdrawal.Claimed{By: workerAt(start)}}}
 		}
 		_, err1 := w.service.DoAll(ctx, commands...)
-		made, err2 := read(w.Store, func(tx store.WithdrawalUnit) ([]withdrawal.Withdrawal, error) { return tx.Withdrawals().Get(ids...) })
+		made, err2 := read(w.db, func(tx store.BatchUnit) ([]withdrawal.Withdrawal, error) { return tx.Withdrawals().Get(ids...) })
 		if err := errors.Join(err1, err2); err != nil { // of any goroutine
 			t.Error(err)
 		}
@@ -294,7 +286,7 @@ func insteadOf(b *withdrawal.Payout, hash string) withdrawal.BatchMined {
 
 // owed makes three batches of one wallet, and one of another, that are owed a
 // broadcast: the higher the nonce, the longer.
-func (w *withdrawals) owed(t testing.TB, at time.Time) (all []withdrawal.Payout) {
+func (w *batches) owed(t testing.TB, at time.Time) (all []withdrawal.Payout) {
 	t.Helper()
 	for _, of := range []int{3, 1} {
 		chain := w.payingChain(t)
@@ -308,13 +300,13 @@ func (w *withdrawals) owed(t testing.TB, at time.Time) (all []withdrawal.Payout)
 }
 
 // behind claims n jobs of a wallet of its own, the others behind the first one.
-func (w *withdrawals) behind(t testing.TB, n int) []withdrawal.Withdrawal {
+func (w *batches) behind(t testing.TB, n int) []withdrawal.Withdrawal {
 	t.Helper()
 	chain := w.payingChain(t)
 	return w.behindOf(t, chain, n)
 }
 
-func (w *withdrawals) behindOf(t testing.TB, chain uuid.UUID, n int) (members []withdrawal.Withdrawal) {
+func (w *batches) behindOf(t testing.TB, chain uuid.UUID, n int) (members []withdrawal.Withdrawal) {
 	t.Helper()
 	for i := range n {
 		a := w.pending(t, chain, start)

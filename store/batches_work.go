@@ -34,18 +34,18 @@ type BatchSource interface {
 	worker.Source[BatchWork, BatchResult]
 }
 
-// BatchPayments is the work of a withdrawal worker that pays up to size requests
+// Payments is the work of a withdrawal worker that pays up to size requests
 // of one chain by one transaction, 1 to [withdrawal.MaxMembers]. It runs beside
 // [Withdrawals.Payments], which alone sends again what was paid alone, as after a
-// crash; the same holds of [Withdrawals.BatchLookups] and [Withdrawals.Lookups], which
+// crash; the same holds of [Batches.Lookups] and [Withdrawals.Lookups], which
 // alone looks up a member that has left its batch. Half of a claim goes to batches
 // that are owed a broadcast or a replacement; claims of one are for both in turn.
-// Payments begins payments too. Where only batches are to begin, take Payments of a
-// second service on the same store whose policy has the chain Paused: it sends again,
-// and begins nothing.
+// Withdrawals.Payments begins payments too. Where only batches are to begin, take it
+// from a second service on the same store whose policy has the chain Paused: it sends
+// again, and begins nothing.
 //
 // The handler of members signs one transaction for them and stores it with
-// [Withdrawals.Batch] ([withdrawal.BatchPrepared]) before it sends anything, then
+// [Batches.Do] ([withdrawal.BatchPrepared]) before it sends anything, then
 // returns [withdrawal.BatchSent], under the lease that the batch then has. A batch
 // with members that [withdrawal.Payout.Unwanted] names is not sent again: the
 // handler signs a version without them, stores it with [withdrawal.BatchReplaced]
@@ -58,15 +58,15 @@ type BatchSource interface {
 // an operator. A member that it does not mention waits for the end of its lease.
 // The item is lost with the last of its members that is neither leased nor signed.
 //
-// Leases belong to name, as those of Payments, which may have the same one. Keys are
-// the wallet for members on a chain with nonces, else the first job;
-// and the batch for one that is to be sent again.
-func (s *Withdrawals) BatchPayments(chain uuid.UUID, name string, size int) BatchSource {
-	return &batchPayments{batchResults{s}, payments{Withdrawals: s, chain: chain, holder: s.runs.holds(name, chain.String()), nonces: s.policy.ChainOf(chain).Nonces}, size}
+// Leases belong to name. [Withdrawals.Payments] may have the same name where it is of the
+// service that [Batches.Withdrawals] returns. Keys are the wallet for members on a chain with
+// nonces, else the first job; and the batch for one that is to be sent again.
+func (s *Batches) Payments(chain uuid.UUID, name string, size int) BatchSource {
+	return &batchPayments{batchResults{s}, s.runs.holds(name, chain.String()), s.members.payments(chain, name), size}
 }
 
 // batchResults stores what workers found out about batches.
-type batchResults struct{ *Withdrawals }
+type batchResults struct{ *Batches }
 
 // store saves the results before anything new is claimed. Each is a no-op where
 // it landed already. A member whose event is refused, such as one whose lease has
@@ -77,7 +77,7 @@ func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 	for _, d := range done {
 		members = append(members, d.Members...)
 		if len(d.Events) > 0 {
-			_, err := r.Batch(ctx, d.Batch, d.Events...)
+			_, err := r.Do(ctx, d.Batch, d.Events...)
 			if no := new(statemachine.Refusal); err != nil && !errors.As(err, &no) {
 				return err
 			}
@@ -87,9 +87,9 @@ func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 	if len(members) == 0 {
 		return errors.Join(batches...)
 	}
-	err := r.update(ctx, func(tx WithdrawalUnit) error {
+	err := r.members.update(ctx, func(tx WithdrawalUnit) error {
 		refused = nil
-		b, err := r.batch(tx)
+		b, err := r.members.batch(tx)
 		if err != nil {
 			return err
 		}
@@ -120,10 +120,10 @@ func (r batchResults) claim(b *payoutBatch, q DueBatches, ev withdrawal.BatchEve
 			return dueAndAhead(func(ahead time.Time, limit int) ([]withdrawal.Payout, error) {
 				q := q
 				q.Ahead, q.Limit = ahead, limit
-				return b.tx.Withdrawals().DueBatches(q)
+				return b.tx.Batches().Due(q)
 			}, q.Now.Add(r.policy.LongestOfBatch(q.Kind)+q.Grace), q.Limit)
 		},
-		next:  func() (time.Time, error) { return b.tx.Withdrawals().NextDueBatch(q) },
+		next:  func() (time.Time, error) { return b.tx.Batches().NextDue(q) },
 		claim: ev, lease: lease, most: r.policy.Lease, saved: true,
 		item: func(p *withdrawal.Payout, _ time.Time) (string, BatchWork) {
 			return p.Batch.ID.String(), BatchWork{Payout: *p}
@@ -133,8 +133,9 @@ func (r batchResults) claim(b *payoutBatch, q DueBatches, ev withdrawal.BatchEve
 
 type batchPayments struct {
 	batchResults
-	one  payments
-	size int
+	holder // of batches
+	one    *payments
+	size   int
 }
 
 func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (all []worker.Item[BatchWork], next time.Time, err error) {
@@ -149,7 +150,7 @@ func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (al
 		return nil, next, err
 	}
 	for range 3 { // another worker may take a wallet between the look at its slot and the claim
-		all, next, err = items(ctx, &p.payouts, p.one.holder, nil, n, func(b *payoutBatch) ([]worker.Item[BatchWork], time.Duration, error) { return p.both(b, n) })
+		all, next, err = items(ctx, &p.payoutCore, p.holder, nil, n, func(b *payoutBatch) ([]worker.Item[BatchWork], time.Duration, error) { return p.both(b, n) })
 		if !errors.Is(err, withdrawal.ErrSlotTaken) {
 			break
 		}
@@ -159,9 +160,6 @@ func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (al
 	}
 	return all, next, err
 }
-
-// Check implements [worker.Checked].
-func (p *batchPayments) Check() error { return p.one.Check() }
 
 // both claims batches that are owed a broadcast, and groups of requests.
 func (p *batchPayments) both(b *payoutBatch, n int) (all []worker.Item[BatchWork], wait time.Duration, err error) {
@@ -192,12 +190,12 @@ func (p *batchPayments) both(b *payoutBatch, n int) (all []worker.Item[BatchWork
 
 // build claims groups of requests.
 func (p *batchPayments) build(tx WithdrawalUnit, limit int) (all []worker.Item[BatchWork], wait time.Duration, err error) {
-	b, err := p.batch(tx)
+	b, err := p.members.batch(tx)
 	if err != nil {
 		return nil, 0, err
 	}
 	q := DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Sequential: p.one.nonces, Limit: limit}
-	leads, err := p.due(tx, q)
+	leads, err := p.members.due(tx, q)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -217,7 +215,7 @@ func (p *batchPayments) build(tx WithdrawalUnit, limit int) (all []worker.Item[B
 			if err := b.save(); err != nil { // what is claimed is due no more
 				return nil, 0, err
 			}
-			rest, err := p.due(tx, DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Wallet: members[0].Job.Wallet, Limit: p.size - 1})
+			rest, err := p.members.due(tx, DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Wallet: members[0].Job.Wallet, Limit: p.size - 1})
 			if err != nil {
 				return nil, 0, err
 			}
@@ -232,7 +230,7 @@ func (p *batchPayments) build(tx WithdrawalUnit, limit int) (all []worker.Item[B
 	if err := b.save(); err != nil {
 		return nil, 0, err
 	}
-	wait, err = p.untilDue(tx, q, len(leads))
+	wait, err = p.members.untilDue(tx, q, len(leads))
 	return all, wait, err
 }
 
@@ -244,7 +242,7 @@ func (p *batchPayments) take(b *withdrawalBatch, members []withdrawal.Withdrawal
 		return members, err
 	}
 	if refused != nil {
-		return members, p.putOff(b, w)
+		return members, p.members.putOff(b, w)
 	}
 	claimed[w.Request.ID] = true
 	return append(members, *w), nil
@@ -256,7 +254,7 @@ func (p *batchPayments) ShortestLease() time.Duration { return p.policy.Lease }
 func (p *batchPayments) Renew(ctx context.Context, items []worker.Item[BatchWork]) error {
 	began := time.Now()
 	gone := map[string]bool{}
-	err := p.update(ctx, func(tx WithdrawalUnit) error {
+	err := p.update(ctx, func(tx BatchUnit) error {
 		clear(gone)
 		now, err := tx.Now()
 		if err != nil {
@@ -274,7 +272,7 @@ func (p *batchPayments) Renew(ctx context.Context, items []worker.Item[BatchWork
 		if len(leases) == 0 {
 			return nil
 		}
-		lost, err := tx.Withdrawals().RenewBatches(now, leases...)
+		lost, err := tx.Batches().Renew(now, leases...)
 		for _, batch := range lost {
 			gone[batch.String()] = true
 		}
@@ -322,7 +320,12 @@ func (p *batchPayments) renewMembers(tx WithdrawalUnit, now time.Time, items []w
 }
 
 // Revoke implements [worker.Revoking].
-func (p *batchPayments) Revoke(ctx context.Context) error { return p.one.Revoke(ctx) }
+func (p *batchPayments) Revoke(ctx context.Context) error {
+	batches := p.end(func() (int, error) {
+		return p.revokeOf(ctx, p.one.chain, p.one.by(), statemachine.Revocation{Holder: p.name})
+	})
+	return errors.Join(batches, p.one.Revoke(ctx))
+}
 
 func (p *batchPayments) Release(w BatchWork) (r BatchResult) {
 	for _, m := range w.Members {
@@ -346,15 +349,15 @@ func (p *batchPayments) Panicked(w BatchWork, value any) (r BatchResult) {
 	return p.notSent(w, r)
 }
 
-// BatchLookups is the work of a confirmation worker on batches of one chain, or on
+// Lookups is the work of a confirmation worker on batches of one chain, or on
 // every one for the zero id, as [Withdrawals.Lookups] is on requests.
 //
 // The handler looks all versions up and returns [withdrawal.BatchMined] of the one
 // that is in a block, with all outputs or transfers that its receipt shows, or of
 // another transaction that has the nonce or input; [withdrawal.BatchCannotTell];
 // or [withdrawal.BatchMissing]. The key is the batch.
-func (s *Withdrawals) BatchLookups(chain uuid.UUID, name string) BatchSource {
-	return &batchLookups{batchResults{s}, lookups{s, holder{name: name}, chain}}
+func (s *Batches) Lookups(chain uuid.UUID, name string) BatchSource {
+	return &batchLookups{batchResults{s}, lookups{s.members, holder{name: name}, chain}}
 }
 
 type batchLookups struct {
@@ -369,7 +372,7 @@ func (l *batchLookups) Turn(ctx context.Context, done []BatchResult, n int) (all
 	if err := l.store(ctx, done); err != nil || n == 0 {
 		return nil, next, err
 	}
-	return items(ctx, &l.payouts, l.one.holder, nil, n, func(b *payoutBatch) ([]worker.Item[BatchWork], time.Duration, error) {
+	return items(ctx, &l.payoutCore, l.one.holder, nil, n, func(b *payoutBatch) ([]worker.Item[BatchWork], time.Duration, error) {
 		q := DueBatches{Kind: withdrawal.DueBatchCheck, Chain: l.one.chain, Limit: n, Grace: l.policy.CheckEvery}
 		return l.claim(b, q, withdrawal.BatchLooking{By: l.one.by()}, l.policy.CheckEvery)
 	})
@@ -383,7 +386,7 @@ func (l *batchLookups) ShortestLease() time.Duration { return l.policy.CheckEver
 
 // Renew puts the next check off once more. A batch that confirms no longer is lost.
 func (l *batchLookups) Renew(ctx context.Context, items []worker.Item[BatchWork]) error {
-	return extend(ctx, &l.payouts, items, l.policy.CheckEvery, func(w *BatchWork) *withdrawal.Payout { return &w.Payout },
+	return extend(ctx, &l.payoutCore, items, l.policy.CheckEvery, func(w *BatchWork) *withdrawal.Payout { return &w.Payout },
 		withdrawal.BatchEvent(withdrawal.BatchLooking{By: l.one.by()}),
 		func(_, is *withdrawal.Payout) bool { return is.Batch.Status == withdrawal.BatchConfirming })
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -12,28 +13,69 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// batched is the life of a request in a batch.
-func (f *fields) batched() {
-	f.t.Helper()
-	f.queued(anAsset, f.w.id(), withdrawal.Enqueued{Priority: withdrawal.High}, "alice")
-	f.claim()
-	c, err := f.w.policy.ApplyBatch(withdrawal.Payout{Members: []withdrawal.Withdrawal{f.a}}, batchOf(f.w.id(), f.tick(), f.a), f.now)
-	if err == nil {
-		err = f.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().SaveBatches(c) })
-	}
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	f.saved(f.a, &c.Members[0], "in a batch")
+// Batches proves the batches of a store. What [Withdrawals] proves of its withdrawals is not
+// repeated, but for what is counted, listed and put back beside batches.
+func Batches[T store.BatchUnit](t *testing.T, open func(testing.TB) store.Store[T]) {
+	opened := func(t *testing.T) *batches { return newBatches(t, timedBatches(open(t))) }
+	versioned(t, func(t *testing.T) *payoutSubject { return versionedPayouts(t, opened(t)) }, nil)
+	type of = *batches
+	prove(t, opened, []rule[of]{
+		{"every field of a batch comes back", of.everyBatchField},
+		{"a list of batches has what its filter says, both ways and page by page", of.batchLists},
+		{"every version leads to its batch, in any spelling, also one that pays nobody", of.batchesByHash},
+		{"a worker signs nothing with the nonce of a batch that it was dropped from", of.batchNonceAgain},
+		{"a member that is refused keeps no other from being given back", of.batchGivenBack},
+		{"a batch that is refused keeps no member from being given back", of.batchBesideMembers},
+		{"a batch is stored with all its members or not at all", of.batchWithMembers},
+		{"of many batches in one transaction all are stored or none", of.batchesTogether},
+		{"one nonce, one owner job, many requests", of.batchNonce},
+		{"what is mined in the place of a batch pays members that own no nonce", of.batchInstead},
+		{"of a chain that is stopped no batch begins, and none is handed out to be sent", of.batchStopped},
+		{"of many workers each member is claimed by one, behind the slot of its wallet", of.batchClaims},
+		{"a full batch is claimed, signed, replaced and paid", of.fullBatch},
+		{"workers pay many requests by few transactions, each once", of.batchWorkers},
+		{"a chain with reorgs pays each request once, by whatever batch", of.batchHistories},
+		{"what is asked of many records, some in batches, is what the domain says of each", of.readsInBatches},
+		{"a copy of any commit with batches pays each request once, by the procedure", of.putBack},
+	})
 }
 
+// batches is one store under test that has batches too.
+type batches struct {
+	*withdrawals
+	db      store.Store[store.BatchUnit]
+	batches *store.Batches
+}
+
+func newBatches(t *testing.T, s store.Store[store.BatchUnit]) *batches {
+	w := &batches{newWithdrawals(t, ofRequests{s}), s, must(store.NewBatches(s, policy()))(t)}
+	w.together = w
+	return w
+}
+
+// ofRequests is a store with batches as one that has withdrawals alone, with the same clock.
+type ofRequests struct{ of store.Store[store.BatchUnit] }
+
+func (s ofRequests) Update(ctx context.Context, fn func(store.WithdrawalUnit) error) error {
+	return s.of.Update(ctx, func(tx store.BatchUnit) error { return fn(tx) })
+}
+
+func (s ofRequests) View(ctx context.Context, fn func(store.WithdrawalUnit) error) error {
+	return s.of.View(ctx, func(tx store.BatchUnit) error { return fn(tx) })
+}
+
+func (s ofRequests) setClock(at *time.Time) { s.of.(interface{ setClock(*time.Time) }).setClock(at) }
+
+func (w *batches) readsInBatches(t *testing.T) { w.readsBeside(t, w.owed(t, start)) }
+
 // everyBatchField takes two batches through their lives.
-func (w *withdrawals) everyBatchField(t *testing.T) {
+func (w *batches) everyBatchField(t *testing.T) {
 	l := newLife(t, versionedPayouts(t, w))
 	l.records = func(b *withdrawal.Payout) map[string]any { return map[string]any{"Batch": b.Batch} }
 	l.follow = func(_ withdrawal.Payout, c *withdrawal.BatchChange) {
@@ -44,7 +86,7 @@ func (w *withdrawals) everyBatchField(t *testing.T) {
 			l.a.Members[i].Wallet = w.get(t, l.a.Members[i].Request.ID).Wallet
 		}
 	}
-	l.compareMore = func(tx store.WithdrawalUnit, what string) error {
+	l.compareMore = func(tx store.BatchUnit, what string) error {
 		for i := range l.a.Members {
 			got, err := tx.Withdrawals().Get(l.a.Members[i].Request.ID)
 			if err != nil {
@@ -79,29 +121,29 @@ func (w *withdrawals) everyBatchField(t *testing.T) {
 
 // batchWithMembers: of a stale member nothing is stored, and of a refused one
 // neither.
-func (w *withdrawals) batchWithMembers(t *testing.T) {
+func (w *batches) batchWithMembers(t *testing.T) {
 	op := by(withdrawal.Operator, start)
 	members := w.behind(t, 3)
 	e := batchOf(w.id(), start, members...)
 	c := must(w.policy.ApplyBatch(withdrawal.Payout{Members: members}, e, start))(t)
 	held := w.do(t, members[2].Request.ID, withdrawal.Held{By: op})
-	refusedWith(t, w.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().SaveBatches(c) }), statemachine.ErrConflict, "a batch with a member that was held meanwhile")
-	refusedWith(t, errOf(w.service.Batch(ctx, e.Batch, e)), statemachine.ErrFenced, "a batch with a held member")
+	refusedWith(t, w.db.Update(ctx, func(tx store.BatchUnit) error { return tx.Batches().Save(c) }), statemachine.ErrConflict, "a batch with a member that was held meanwhile")
+	refusedWith(t, errOf(w.batches.Do(ctx, e.Batch, e)), statemachine.ErrFenced, "a batch with a held member")
 	for i, m := range append(members[:2:2], held) {
 		same(t, fmt.Sprint("member ", i, " after a batch that was refused"), w.get(t, m.Request.ID), m)
 	}
-	refusedWith(t, errOf(w.service.GetBatch(ctx, e.Batch)), statemachine.ErrNotFound, "a batch that was refused")
+	refusedWith(t, errOf(w.batches.Get(ctx, e.Batch)), statemachine.ErrNotFound, "a batch that was refused")
 	e.Pays = e.Pays[:2]
 	b := w.batch(t, e.Batch, e)
-	if again, err := w.service.Batch(ctx, e.Batch, e); err != nil || again.Batch.Version != b.Batch.Version {
+	if again, err := w.batches.Do(ctx, e.Batch, e); err != nil || again.Batch.Version != b.Batch.Version {
 		t.Fatalf("the same again: %v, version %d", err, again.Batch.Version)
 	}
 	// One member moves between the look-up and the save of the end.
 	end := must(w.policy.ApplyBatch(b, minedBatch(&b, start, e.Hash, 0), start))(t)
 	moved := w.do(t, members[1].Request.ID, withdrawal.PaidBy{By: op, Block: withdrawal.Block{Height: 9, Hash: "b9", Canonical: "b9", Head: 12}, Tx: "elsewhere",
 		Payee: members[1].Request.ToAddress, AssetOnChain: tokenOnChain, AmountRaw: members[1].Request.AmountRaw, Reason: "seen"})
-	refusedWith(t, w.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().SaveBatches(end) }), statemachine.ErrConflict, "the end of a batch with a member that moved")
-	now, err := w.service.GetBatch(ctx, e.Batch)
+	refusedWith(t, w.db.Update(ctx, func(tx store.BatchUnit) error { return tx.Batches().Save(end) }), statemachine.ErrConflict, "the end of a batch with a member that moved")
+	now, err := w.batches.Get(ctx, e.Batch)
 	if err != nil || now.Batch.Status != withdrawal.BatchConfirming || now.Members[0].Request.Status != withdrawal.RequestQueued {
 		t.Fatalf("half of an end is stored: %v, %v, %v", err, now.Batch.Status, now.Members[0].Request.Status)
 	}
@@ -109,16 +151,16 @@ func (w *withdrawals) batchWithMembers(t *testing.T) {
 	if due := w.due(t, store.DueWithdrawals{Kind: withdrawal.DueCheck, Chain: b.Batch.Chain, Now: start.Add(time.Hour), Limit: 10}); len(due) > 0 {
 		t.Fatalf("%d members of a batch are looked up alone", len(due))
 	}
-	must(w.service.AuditBatches(ctx, uuid.Nil, 100))(t)
-	same(t, "an audit behind the last one", must(w.service.AuditBatches(ctx, e.Batch, 100))(t), uuid.Nil)
+	must(w.batches.Audit(ctx, uuid.Nil, 100))(t)
+	same(t, "an audit behind the last one", must(w.batches.Audit(ctx, e.Batch, 100))(t), uuid.Nil)
 }
 
 // batchNonce: all members have the nonce, and one job owns it.
-func (w *withdrawals) batchNonce(t *testing.T) {
+func (w *batches) batchNonce(t *testing.T) {
 	members := w.behind(t, 3)
 	e := batchOf(w.id(), start, members...)
 	e.Nonce, e.ChainNonce, e.HasChainNonce = 5, 5, true
-	refusedWith(t, errOf(w.service.Batch(ctx, w.id(), e)), statemachine.ErrInvalid, "another id than the event's")
+	refusedWith(t, errOf(w.batches.Do(ctx, w.id(), e)), statemachine.ErrInvalid, "another id than the event's")
 	b := w.batch(t, e.Batch, e)
 	if b.Batch.Owner != members[0].Job.ID {
 		t.Fatalf("the owner is %v", b.Batch.Owner)
@@ -130,10 +172,10 @@ func (w *withdrawals) batchNonce(t *testing.T) {
 	taken(t, errOf(w.service.Do(ctx, other.Request.ID, p)), withdrawal.ErrNonceTaken, b.Batch.Owner) // alone
 	second := batchOf(w.id(), start, other)
 	second.Nonce, second.ChainNonce, second.HasChainNonce = 5, 5, true
-	taken(t, errOf(w.service.Batch(ctx, second.Batch, second)), withdrawal.ErrNonceTaken, b.Batch.Owner)
+	taken(t, errOf(w.batches.Do(ctx, second.Batch, second)), withdrawal.ErrNonceTaken, b.Batch.Owner)
 	// An output of a transaction pays one request, whoever says so.
 	second.Nonce, second.ChainNonce, second.Hash = 6, 6, e.Hash
-	refusedWith(t, errOf(w.service.Batch(ctx, second.Batch, second)), withdrawal.ErrPaymentTaken, "the transaction of another batch, by the same output")
+	refusedWith(t, errOf(w.batches.Do(ctx, second.Batch, second)), withdrawal.ErrPaymentTaken, "the transaction of another batch, by the same output")
 	// What is mined instead pays a member by an output that is another's: an
 	// operator has the member, and the others are decided.
 	p.Nonce, p.ChainNonce = 6, 6
@@ -150,7 +192,7 @@ func (w *withdrawals) batchNonce(t *testing.T) {
 
 // batchInstead: members that own no nonce are paid, each by an output, by a
 // transaction that is no version and has the nonce of the batch.
-func (w *withdrawals) batchInstead(t *testing.T) {
+func (w *batches) batchInstead(t *testing.T) {
 	e := batchOf(w.id(), start, w.behind(t, 3)...)
 	b := w.batch(t, e.Batch, e, withdrawal.BatchCannotTell{By: by(withdrawal.ConfirmationWorker, start), Other: "instead"})
 	op := by(withdrawal.Operator, start)
@@ -183,7 +225,7 @@ func (w *withdrawals) batchInstead(t *testing.T) {
 }
 
 // batchLists: each filter lists what its function says of the stored batches.
-func (w *withdrawals) batchLists(t *testing.T) {
+func (w *batches) batchLists(t *testing.T) {
 	all := w.owed(t, start)
 	op := operatorAt(start)
 	claimed := withdrawal.BatchClaimed{By: workerAt(all[0].Batch.Lease.Until)}
@@ -194,7 +236,7 @@ func (w *withdrawals) batchLists(t *testing.T) {
 	w.do(t, all[1].Members[0].Request.ID, withdrawal.Held{By: op, Reason: "look"})
 	w.batch(t, all[3].Batch.ID, withdrawal.BatchCannotTell{By: by(withdrawal.ConfirmationWorker, start), Other: "x"})
 	for i := range all {
-		all[i] = must(w.service.GetBatch(ctx, all[i].Batch.ID))(t)
+		all[i] = must(w.batches.Get(ctx, all[i].Batch.ID))(t)
 	}
 	moved := moments(all, 10, func(b *withdrawal.Payout) []time.Time {
 		return []time.Time{start, b.Batch.Lease.Until, b.Batch.NextCheckAt}
@@ -214,11 +256,11 @@ func (w *withdrawals) batchLists(t *testing.T) {
 	}
 	for name, q := range map[string]store.ListBatches{"no limit": {}, "a limit too high": {Limit: store.MaxPage + 1},
 		"no such kind": {Limit: 1, Filter: withdrawal.Filter{Kind: 99}}, "a NUL": {Limit: 1, Filter: withdrawal.Filter{Holder: "a\x00"}}} {
-		refusedWith(t, errOf(w.service.ListBatches(ctx, q)), statemachine.ErrInvalid, name)
+		refusedWith(t, errOf(w.batches.List(ctx, q)), statemachine.ErrInvalid, name)
 	}
 }
 
-func (w *withdrawals) listedBatches(t testing.TB, stored []withdrawal.Payout, f withdrawal.Filter, now time.Time) int {
+func (w *batches) listedBatches(t testing.TB, stored []withdrawal.Payout, f withdrawal.Filter, now time.Time) int {
 	t.Helper()
 	want := slices.DeleteFunc(slices.Clone(stored), func(b withdrawal.Payout) bool { return !f.HasBatch(&b, now) })
 	for _, backwards := range []bool{false, true} {
@@ -230,13 +272,13 @@ func (w *withdrawals) listedBatches(t testing.TB, stored []withdrawal.Payout, f 
 			if after != nil {
 				q.After = &after.Batch
 			}
-			return w.service.ListBatches(ctx, q)
+			return w.batches.List(ctx, q)
 		})
 	}
 	return len(want)
 }
 
-func (w *withdrawals) batchesByHash(t *testing.T) {
+func (w *batches) batchesByHash(t *testing.T) {
 	e := batchOf(w.id(), start, w.behind(t, 2)...)
 	e.Hash = "0xAbCd" + strings.ReplaceAll(e.Batch.String(), "-", "")
 	b := w.batch(t, e.Batch, e)
@@ -251,13 +293,13 @@ func (w *withdrawals) batchesByHash(t *testing.T) {
 		if found {
 			want = []uuid.UUID{e.Batch}
 		}
-		if got, err := w.service.BatchesByHash(ctx, hash); err != nil || !slices.Equal(got, want) {
+		if got, err := w.batches.ByHash(ctx, hash); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s is of %v, %v", hash, got, err)
 		}
 	}
 }
 
-func (w *withdrawals) batchNonceAgain(t *testing.T) {
+func (w *batches) batchNonceAgain(t *testing.T) {
 	e := batchOf(w.id(), start, w.behind(t, 2)...)
 	b := w.batch(t, e.Batch, e)
 	b = w.batch(t, e.Batch, replacedBatch(&b, start, "v2", 0))
@@ -271,13 +313,13 @@ func (w *withdrawals) batchNonceAgain(t *testing.T) {
 
 // batchBesideMembers: a batch whose event is refused keeps none from being given
 // back that came in the same result.
-func (w *withdrawals) batchBesideMembers(t *testing.T) {
+func (w *batches) batchBesideMembers(t *testing.T) {
 	live(w.Store)
 	chain := w.payingChain(t)
 	for range 3 {
 		w.pending(t, chain, time.Time{})
 	}
-	source := w.service.BatchPayments(chain, "builder", 10)
+	source := w.batches.Payments(chain, "builder", 10)
 	m := claimed(t, source, 1, 1)[0].Work.Members
 	e := batchOf(w.id(), time.Time{}, m[:2]...)
 	e.Actor = "builder"
@@ -296,7 +338,7 @@ func (w *withdrawals) batchBesideMembers(t *testing.T) {
 
 // batchGivenBack: of three members one has moved on; the others are given back, by
 // Release, by a panic, and by a worker that ends. What is sent is given back too.
-func (w *withdrawals) batchGivenBack(t *testing.T) {
+func (w *batches) batchGivenBack(t *testing.T) {
 	live(w.Store)
 	for _, give := range []func(store.BatchSource, store.BatchWork) store.BatchResult{
 		store.BatchSource.Release,
@@ -306,7 +348,7 @@ func (w *withdrawals) batchGivenBack(t *testing.T) {
 		for range 3 {
 			w.pending(t, chain, time.Time{})
 		}
-		source := w.service.BatchPayments(chain, "builder", 10)
+		source := w.batches.Payments(chain, "builder", 10)
 		items := claimed(t, source, 1, 1)
 		m := items[0].Work.Members
 		w.do(t, m[1].Request.ID, withdrawal.Revoked{By: operatorAt(time.Time{}), Revocation: statemachine.Revocation{Holder: "builder", Reason: "its lease is another's"}})
@@ -321,12 +363,12 @@ func (w *withdrawals) batchGivenBack(t *testing.T) {
 	}
 	chain := w.payingChain(t)
 	w.pending(t, chain, time.Time{})
-	source := w.service.BatchPayments(chain, "builder", 10)
+	source := w.batches.Payments(chain, "builder", 10)
 	items := claimed(t, source, 1, 1)
 	e := batchOf(w.id(), time.Time{}, items[0].Work.Members...)
 	e.Actor = "builder"
 	w.batch(t, e.Batch, e)
-	other := w.service.BatchPayments(chain, "other", 10)
+	other := w.batches.Payments(chain, "other", 10)
 	claimed(t, other, 2, 0)                                      // what its maker has
 	if err := source.(worker.Revoking).Revoke(ctx); err != nil { // it begins anew
 		t.Fatal(err)
@@ -344,7 +386,66 @@ func (w *withdrawals) batchGivenBack(t *testing.T) {
 	if err := other.Renew(ctx, items); !errors.As(err, &lost) {
 		t.Errorf("given back: %v", err)
 	}
-	if b, err := w.service.GetBatch(ctx, e.Batch); err != nil || b.Batch.Lease.Holder != "" || b.Batch.Rebroadcast {
+	if b, err := w.batches.Get(ctx, e.Batch); err != nil || b.Batch.Lease.Holder != "" || b.Batch.Rebroadcast {
 		t.Errorf("given back, it is leased to %q, to be sent again %v, %v", b.Batch.Lease.Holder, b.Batch.Rebroadcast, err)
 	}
+}
+
+// batchesTogether: of two batches in one call the second is refused, and so the first is not
+// stored; nor are two that pay the same request.
+func (w *batches) batchesTogether(t *testing.T) {
+	a, b := batchOf(w.id(), start, w.behind(t, 2)...), batchOf(w.id(), start, w.behind(t, 2)...)
+	do := func(all ...withdrawal.BatchPrepared) ([]withdrawal.Payout, error) {
+		var commands []store.BatchCommand
+		for _, e := range all {
+			commands = append(commands, store.BatchCommand{Batch: e.Batch, Events: []withdrawal.BatchEvent{e}})
+		}
+		return w.batches.DoAll(ctx, commands...)
+	}
+	none := func(rule string, is error, all ...withdrawal.BatchPrepared) {
+		t.Helper()
+		refusedWith(t, errOf(do(all...)), is, rule)
+		for _, e := range all {
+			refusedWith(t, errOf(w.batches.Get(ctx, e.Batch)), statemachine.ErrNotFound, rule)
+		}
+	}
+	late, twice := b, b
+	late.Pays = slices.Clone(b.Pays)
+	late.Pays[1].Fence++
+	none("a batch beside one that is refused", statemachine.ErrFenced, a, late)
+	twice.Pays, twice.Nonce, twice.ChainNonce = a.Pays, a.Nonce+1, a.Nonce+1
+	none("two batches that pay the same request", statemachine.ErrConflict, a, twice)
+	none("two commands for one batch", statemachine.ErrInvalid, a, a)
+	made := must(do(a, b))(t)
+	if len(made) != 2 || made[0].Batch.ID != a.Batch || made[1].Batch.ID != b.Batch {
+		t.Fatalf("made are %v", made)
+	}
+	for _, e := range []withdrawal.BatchPrepared{a, b} {
+		noError(t, w.batches.Verify(ctx, e.Batch))
+	}
+}
+
+// batchStopped: on a chain that is stopped no batch is made, and at level send none is handed out to
+// be sent or replaced.
+func (w *batches) batchStopped(t *testing.T) {
+	chain := w.payingChain(t)
+	e := batchOf(w.id(), start, w.behindOf(t, chain, 2)...)
+	for _, scope := range []switches.Scope{switches.Chain(chain), switches.Everything} {
+		for _, level := range []switches.Level{switches.Begin, switches.Send} {
+			w.stop(t, scope, level)
+			refusedWith(t, errOf(w.batches.Do(ctx, e.Batch, e)), withdrawal.ErrOnHold, "a batch")
+		}
+		w.start(t, scope)
+	}
+	b := w.batch(t, e.Batch, e)
+	replaced := replacedBatch(&b, start, "v2", 0)
+	w.handedOut(t, chain, func(now time.Time) (n int, err error) {
+		err = w.db.Update(ctx, func(tx store.BatchUnit) error {
+			due, err := tx.Batches().Due(store.DueBatches{Kind: withdrawal.DueBatchSend, Chain: chain, Now: now, Limit: 10})
+			n = len(due)
+			return err
+		})
+		return n, err
+	}, func() (withdrawal.Step, error) { return w.batches.Next(ctx, e.Batch) },
+		func() error { return errOf(w.batches.Do(ctx, e.Batch, replaced)) })
 }

@@ -33,7 +33,7 @@ func lostOf(t *testing.T, source store.BatchSource, items ...worker.Item[store.B
 // requests that are paid one by one.
 func (b *bank) twoOfEach(t *testing.T) (source store.BatchSource, sends, pays []worker.Item[store.BatchWork]) {
 	t.Helper()
-	source = b.BatchPayments(chain, "payer", 1)
+	source = b.batches.Payments(chain, "payer", 1)
 	b.owedBatches(t, source, 2)
 	items, _, err := source.Turn(context.Background(), nil, 4)
 	if err != nil || len(items) != 4 {
@@ -44,7 +44,7 @@ func (b *bank) twoOfEach(t *testing.T) (source store.BatchSource, sends, pays []
 
 func (b *bank) batch(t *testing.T, item worker.Item[store.BatchWork]) withdrawal.Batch {
 	t.Helper()
-	p, err := b.GetBatch(context.Background(), item.Work.Payout.Batch.ID)
+	p, err := b.batches.Get(context.Background(), item.Work.Payout.Batch.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestRenewalOfBatchesAndOfMembers(t *testing.T) {
 	}
 	b.do(t, pays[1].Work.Members[0].Request.ID, withdrawal.Held{By: as(withdrawal.Operator)})
 	b.now = b.now.Add(lease / 2) // the end of the lease of the other batch
-	if _, _, err := b.BatchPayments(chain, "another", 1).Turn(context.Background(), nil, 4); err != nil {
+	if _, _, err := b.batches.Payments(chain, "another", 1).Turn(context.Background(), nil, 4); err != nil {
 		t.Fatal(err)
 	}
 	all := []worker.Item[store.BatchWork]{sends[0], sends[1], pays[0], pays[1]}
@@ -92,7 +92,7 @@ func TestRenewalOfWhatIsSigned(t *testing.T) {
 	source, _, pays := b.twoOfEach(t)
 	e := signedTogether(pays[1].Work.Members, 0)
 	e.HasNonce, e.HasChainNonce, e.Input = false, false, "coin"
-	if _, err := b.Batch(context.Background(), e.Batch, e); err != nil {
+	if _, err := b.batches.Do(context.Background(), e.Batch, e); err != nil {
 		t.Fatal(err)
 	}
 	if lost := lostOf(t, source, pays...); lost != nil {
@@ -104,14 +104,14 @@ func TestRenewalOfWhatIsSigned(t *testing.T) {
 func TestRenewalOfWhatAnotherHasSigned(t *testing.T) {
 	b := newBank(t, withoutNonces)
 	w := b.pending(t)
-	source := b.BatchPayments(chain, "payer", 1)
+	source := b.batches.Payments(chain, "payer", 1)
 	old := claimBatch(t, source)
 	b.now = b.now.Add(b.Policy().Lease)
 	b.now = b.do(t, w.Request.ID, withdrawal.Elapsed{By: as(withdrawal.System)}).Job.ScheduledAt
-	item := claimBatch(t, b.BatchPayments(chain, "another", 1))
+	item := claimBatch(t, b.batches.Payments(chain, "another", 1))
 	e := signedTogether(item.Work.Members, 0)
 	e.By.Actor, e.HasNonce, e.HasChainNonce, e.Input = "another", false, false, "coin"
-	if _, err := b.Batch(context.Background(), e.Batch, e); err != nil {
+	if _, err := b.batches.Do(context.Background(), e.Batch, e); err != nil {
 		t.Fatal(err)
 	}
 	if lost := lostOf(t, source, old); !slices.Equal(lost, []string{old.Key}) {
@@ -123,11 +123,11 @@ func TestRenewalOfWhatAnotherHasSigned(t *testing.T) {
 func TestRenewalThatRunsTwice(t *testing.T) {
 	b := newBank(t, withoutNonces)
 	_, sends, _ := b.twoOfEach(t)
-	service, err := store.NewWithdrawals[store.Unit](&twice{Store: b.store}, b.Policy())
+	service, err := store.NewBatches[store.Unit](&twice{Store: b.store}, b.Policy())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if lost := lostOf(t, service.BatchPayments(chain, "payer", 1), sends...); lost != nil {
+	if lost := lostOf(t, service.Payments(chain, "payer", 1), sends...); lost != nil {
 		t.Errorf("%v are lost", lost)
 	}
 }
@@ -145,13 +145,11 @@ func (s *twice) Update(ctx context.Context, fn func(store.Unit) error) error {
 
 type noneLeased struct{ store.Unit }
 
-func (u noneLeased) Withdrawals() store.WithdrawalRecords {
-	return noneRenewed{u.Unit.Withdrawals()}
-}
+func (u noneLeased) Batches() store.BatchRecords { return noneRenewed{u.Unit.Batches()} }
 
-type noneRenewed struct{ store.WithdrawalRecords }
+type noneRenewed struct{ store.BatchRecords }
 
-func (noneRenewed) RenewBatches(_ time.Time, leases ...store.Lease[uuid.UUID]) (lost []uuid.UUID, err error) {
+func (noneRenewed) Renew(_ time.Time, leases ...store.Lease[uuid.UUID]) (lost []uuid.UUID, err error) {
 	for _, l := range leases {
 		lost = append(lost, l.ID)
 	}
@@ -202,9 +200,9 @@ func TestBatchWorkIsGivenBack(t *testing.T) {
 func TestLookupsOfBatches(t *testing.T) {
 	ctx := context.Background()
 	b := newBank(t, withoutNonces)
-	b.owedBatches(t, b.BatchPayments(chain, "payer", 1), 2)
+	b.owedBatches(t, b.batches.Payments(chain, "payer", 1), 2)
 	b.now = b.now.Add(b.Policy().CheckEvery) // what is owed a broadcast is looked up later
-	source := b.BatchLookups(chain, "checker")
+	source := b.batches.Lookups(chain, "checker")
 	items, _, err := source.Turn(ctx, nil, 2)
 	if err != nil || len(items) != 2 {
 		t.Fatalf("%d items, %v", len(items), err)
@@ -230,7 +228,7 @@ func TestLookupsOfBatches(t *testing.T) {
 	if items, _, err := source.Turn(ctx, unknown, 2); !errors.Is(err, statemachine.ErrNotFound) || len(items) > 0 {
 		t.Errorf("%d items, %v", len(items), err)
 	}
-	if _, _, err := b.BatchLookups(chain, "").Turn(ctx, nil, 0); err == nil {
+	if _, _, err := b.batches.Lookups(chain, "").Turn(ctx, nil, 0); err == nil {
 		t.Error("nobody looks up")
 	}
 	if items, _, err := source.Turn(ctx, nil, 2); err != nil || len(items) != 1 {
