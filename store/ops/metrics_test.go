@@ -1,0 +1,189 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
+	"github.com/settlehq/settle/store/follow"
+	"github.com/settlehq/settle/store/worker"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s has\n%s\nnot\n%s", file, want, got)
+	}
+}
+
+// busy is a database on which each metric has a sample.
+func (h *house) busy() *Metrics {
+	h.t.Helper()
+	h.wallet()
+	h.review()
+	by := switches.By{Actor: "olga", Role: switches.Operator}
+	_, _, err := h.Switches.Stop(h.t.Context(), switches.Stopped{By: by, Scope: switches.Chain(chain), Level: switches.Send, Reason: "a stolen key"})
+	h.check(err)
+	_, _, err = h.Withdrawals.Payments(chain, "payer-1").Turn(h.t.Context(), nil, 1)
+	h.check(err)
+	m := NewMetrics(h.Services, DefaultLimits())
+	m.now = func() time.Time { return h.now }
+	hooks := HooksOf[string, string](m, "payer")
+	hooks.Turned(1, 1, 250*time.Millisecond, nil)
+	hooks.Turned(0, 0, time.Second, errors.New("no connection"))
+	hooks.Stored(worker.Item[string]{}, 1500*time.Millisecond)
+	hooks.Lost(worker.Item[string]{}, nil)
+	hooks.Refused(worker.Item[string]{}, "", nil)
+	m.Lines([]follow.Line{{Transition: statemachine.Transition[string]{Machine: "withdrawal_job", From: "none", Trigger: "create", To: "pending"}}})
+	return m
+}
+
+// The names and labels of all metrics are promised: the list is a golden file. So are the numbers
+// of one small database, which are the same on both.
+func TestMetricsAreGolden(t *testing.T) {
+	both(t, func(t *testing.T, h *house) {
+		m := h.busy()
+		answer := httptest.NewRecorder()
+		m.ServeHTTP(answer, httptest.NewRequest("GET", "/metrics", nil))
+		golden(t, "testdata/metrics.txt", answer.Body.String())
+		seen := map[string]string{}
+		for _, s := range m.Samples(t.Context()) {
+			var labels []string
+			for _, l := range s.Labels {
+				labels = append(labels, l.Name)
+			}
+			line := s.Name + "{" + strings.Join(labels, ",") + "}\n"
+			if was, known := seen[s.Name]; known && was != line {
+				t.Errorf("%s has other labels elsewhere: %s", line, was)
+			}
+			seen[s.Name] = line
+		}
+		names := ""
+		for _, m := range metrics {
+			names += m.kind + " " + seen[m.name]
+			if seen[m.name] == "" {
+				t.Errorf("nothing counts %s", m.name)
+			}
+			delete(seen, m.name)
+		}
+		if len(seen) > 0 {
+			t.Errorf("samples of no metric: %v", seen)
+		}
+		golden(t, "testdata/names.txt", names)
+	})
+}
+
+// Each metric and label of the rules is one that is served.
+func TestRulesAreOfMetrics(t *testing.T) {
+	rules, err := os.ReadFile("../../docs/alerts.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names, err := os.ReadFile("testdata/names.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for line := range strings.Lines(string(rules)) {
+		expr, is := strings.CutPrefix(strings.TrimSpace(line), "expr: ")
+		if !is {
+			continue
+		}
+		for _, name := range regexp.MustCompile(`settle_\w+`).FindAllString(expr, -1) {
+			found++
+			m := regexp.MustCompile(` ` + name + `\{(.*)\}\n`).FindSubmatch(names)
+			if m == nil {
+				t.Errorf("%s is in no golden file", name)
+				continue
+			}
+			for _, used := range regexp.MustCompile(`(?:by \(([^)]*)\)|(\w+)=")`).FindAllStringSubmatch(expr, -1) {
+				for _, label := range strings.Split(used[1]+used[2], ", ") {
+					if !slices.Contains(strings.Split(string(m[1]), ","), label) {
+						t.Errorf("%s: %s has no label %s", expr, name, label)
+					}
+				}
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d metrics are watched", found)
+	}
+}
+
+// Ten scrapes at once cost one reading, and what fails keeps its last numbers, whose age grows.
+func TestMetricsSurviveTheIncident(t *testing.T) {
+	now, reads := noon, 0
+	var failed []Failure
+	m := NewMetrics(Services{}, DefaultLimits())
+	m.now = func() time.Time { return now }
+	m.read = func(_ context.Context, last Statistics) Statistics {
+		reads++
+		if len(failed) == 0 {
+			last.Switches = []switches.Switch{{Scope: switches.Charges, Level: switches.Begin}}
+		}
+		last.Failed = failed
+		return last
+	}
+	has := func(line string) {
+		t.Helper()
+		if text := string(Text(m.Samples(t.Context()))); !strings.Contains(text, line+"\n") {
+			t.Errorf("no line %s in\n%s", line, text)
+		}
+	}
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() { m.Samples(t.Context()) })
+	}
+	all.Wait()
+	if reads != 1 {
+		t.Errorf("%d readings", reads)
+	}
+	has(`settle_switch_level{scope="charges"} 1`)
+	failed = []Failure{{"switches", context.DeadlineExceeded}, {"tenants", context.DeadlineExceeded}}
+	now = now.Add(again)
+	has(`settle_stats_age_seconds{part="switches"} 2`)
+	has(`settle_stats_age_seconds{part="swaps"} 0`)
+	has(`settle_switch_level{scope="charges"} 1`)
+	now = now.Add(again - 1)
+	has(`settle_stats_age_seconds{part="swaps"} 1.999999999`)
+	if reads != 2 {
+		t.Errorf("%d readings", reads)
+	}
+}
+
+func TestTextIsEscaped(t *testing.T) {
+	got := string(Text([]Sample{{"settle_items", []Label{{"machine", "a\"b\\c\nd"}}, "1"}}))
+	if want := `settle_items{machine="a\"b\\c\nd"} 1` + "\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("%s, not %s", got, want)
+	}
+}
+
+func TestMetricsAreRead(t *testing.T) {
+	answer := httptest.NewRecorder()
+	NewMetrics(Services{}, Limits{}).ServeHTTP(answer, httptest.NewRequest("POST", "/metrics", nil))
+	if answer.Code != 405 || answer.Header().Get("Allow") == "" {
+		t.Error(fmt.Sprint(answer.Code))
+	}
+}
