@@ -179,8 +179,8 @@ func (s *samples) withdrawals(w *withdrawal.Stats) {
 	for _, wait := range []struct {
 		kind  string
 		since time.Time
-	}{{"pending", w.OldestPending}, {"approved", w.OldestApproved}, {"queued", w.OldestQueued}, {"due job", w.OldestJob}, {"review", w.OldestReview},
-		{"sent", w.OldestSent}, {"batch", w.OldestBatch}, {"to refund", w.OldestToRefund}} {
+	}{{"pending", w.OldestPending}, {"approved", w.OldestApproved}, {"queued", w.OldestQueued}, {"due job", w.OldestJob},
+		{"review", w.OldestReview}, {"sent", w.OldestSent}, {"batch", w.OldestBatch}, {"to refund", w.OldestToRefund}} {
 		s.age(w.At, wait.since, domain, wait.kind)
 	}
 	s.add("settle_stuck", w.LeaseExpired, "domain", domain, "kind", "lease expired")
@@ -237,8 +237,8 @@ type counter struct {
 // NewMetrics returns the metrics of services, and of the workers and followers of this
 // process that are told to it by [HooksOf] and [Metrics.Lines].
 func NewMetrics(s Services, l Limits) *Metrics {
-	return &Metrics{read: func(ctx context.Context, last Statistics) Statistics { return s.Read(ctx, l.Window, last) }, limits: l, now: time.Now,
-		readAt: map[string]time.Time{}, counters: map[string]*counter{}}
+	read := func(ctx context.Context, last Statistics) Statistics { return s.Read(ctx, l.Window, last) }
+	return &Metrics{read: read, limits: l, now: time.Now, readAt: map[string]time.Time{}, counters: map[string]*counter{}}
 }
 
 // ServeHTTP implements [http.Handler].

@@ -44,7 +44,8 @@ func (h *house) busy() *Metrics {
 	h.wallet()
 	h.review()
 	by := switches.By{Actor: "olga", Role: switches.Operator}
-	_, _, err := h.Switches.Stop(h.t.Context(), switches.Stopped{By: by, Scope: switches.Chain(chain), Level: switches.Send, Reason: "a stolen key"})
+	stop := switches.Stopped{By: by, Scope: switches.Chain(chain), Level: switches.Send, Reason: "a stolen key"}
+	_, _, err := h.Switches.Stop(h.t.Context(), stop)
 	h.check(err)
 	_, _, err = h.Withdrawals.Payments(chain, "payer-1").Turn(h.t.Context(), nil, 1)
 	h.check(err)
@@ -56,7 +57,8 @@ func (h *house) busy() *Metrics {
 	hooks.Stored(worker.Item[string]{}, 1500*time.Millisecond)
 	hooks.Lost(worker.Item[string]{}, nil)
 	hooks.Refused(worker.Item[string]{}, "", nil)
-	m.Lines([]follow.Line{{Transition: statemachine.Transition[string]{Machine: "withdrawal_job", From: "none", Trigger: "create", To: "pending"}}})
+	created := statemachine.Transition[string]{Machine: "withdrawal_job", From: "none", Trigger: "create", To: "pending"}
+	m.Lines([]follow.Line{{Transition: created}})
 	return m
 }
 

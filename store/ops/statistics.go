@@ -34,7 +34,8 @@ type Policies struct {
 
 // DefaultPolicies are the default of each domain.
 func DefaultPolicies() Policies {
-	return Policies{withdrawal.DefaultPolicy(), swap.DefaultPolicy(), refresh.DefaultPolicy(), relaysync.DefaultPolicy(), dunning.DefaultPolicy()}
+	return Policies{withdrawal.DefaultPolicy(), swap.DefaultPolicy(), refresh.DefaultPolicy(), relaysync.DefaultPolicy(),
+		dunning.DefaultPolicy()}
 }
 
 // Services are those of a database. One of a domain that the database was opened without is
@@ -94,8 +95,9 @@ type Limits struct {
 
 // DefaultLimits are the defaults of each domain, over the last day.
 func DefaultLimits() Limits {
-	return Limits{24 * time.Hour, withdrawal.DefaultThresholds(), swap.DefaultThresholds(), refresh.DefaultThresholds(), relaysync.DefaultThresholds(),
-		dunning.DefaultThresholds(), utxo.DefaultThresholds(), processes.DefaultThresholds(), sqlstore.DefaultThresholds()}
+	return Limits{24 * time.Hour, withdrawal.DefaultThresholds(), swap.DefaultThresholds(), refresh.DefaultThresholds(),
+		relaysync.DefaultThresholds(), dunning.DefaultThresholds(), utxo.DefaultThresholds(), processes.DefaultThresholds(),
+		sqlstore.DefaultThresholds()}
 }
 
 // Statistics are those of all domains. What could not be read, or is not there, is nil.
@@ -131,7 +133,9 @@ func (s *Services) Read(ctx context.Context, window time.Duration, last Statisti
 	all := last
 	all.Failed = nil
 	parts := map[string]func(context.Context) error{
-		"switches": part(&all.Switches, func(ctx context.Context) ([]switches.Switch, error) { return s.Switches.List(ctx, "", store.MaxPage) }),
+		"switches": part(&all.Switches, func(ctx context.Context) ([]switches.Switch, error) {
+			return s.Switches.List(ctx, "", store.MaxPage)
+		}),
 		"database": part(&all.Database, func(ctx context.Context) (*sqlstore.Stats, error) { return to(sqlstore.StatsOf(ctx, s.DB)) }),
 		"processes": part(&all.Processes, func(ctx context.Context) ([]processes.Process, error) {
 			return s.Processes.List(ctx, processes.Key{}, store.MaxPage)
