@@ -1,0 +1,614 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/processes"
+	"github.com/settlehq/settle/statemachine/switches"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/ops"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// reads adds the commands that only look.
+func (a *app) reads(root *cobra.Command) {
+	a.command(root, "status", "Stops, workers, what is under way and what fires", 0, a.status)
+	a.command(root, "alerts", "Alerts that fire, those that need a person first (exit 7)", 0, a.alerts)
+	root.AddCommand(&cobra.Command{Use: "explain NAME", Short: "What an alert, an incident, a hold or an action means, and what to do",
+		RunE: func(_ *cobra.Command, args []string) error { return a.explain(strings.Join(args, " ")) }})
+	a.lists(root)
+	a.command(root, "show ID", "A withdrawal, by its id or that of its job", 1, a.show)
+	a.command(root, "find TEXT", "Withdrawals by id, job, hash in any spelling, or user", 1, a.find)
+	a.command(root, "trail ID", "The history of a withdrawal or a job, held against what is stored", 1, a.trail)
+	a.command(root, "next ID", "What a withdrawal waits for, and who moves it on", 1, a.next)
+	a.command(root, "incidents", "Incidents of withdrawals and discrepancies of swaps that are open", 0, a.incidents)
+	a.command(root, "journal", "What people did and tried, the latest last", 0, a.journal)
+	verify := a.command(root, "verify", "Hold the trail of a withdrawal, or every record (--all), against the rules", 0, a.verifyAll)
+	verify.Use = "verify ID | --all"
+	all := verify.Flags().Bool("all", false, "every withdrawal and switch")
+	verify.RunE = func(c *cobra.Command, args []string) error {
+		if *all == (len(args) == 1) || len(args) > 1 {
+			return fmt.Errorf("%w: settle %s", errUsage, verify.Use)
+		}
+		if err := a.open(c.Context()); err != nil {
+			return err
+		}
+		if *all {
+			return a.verifyAll(c.Context(), nil)
+		}
+		_, err := a.trailOf(c.Context(), args[0])
+		if err == nil {
+			err = a.print(map[string]string{"id": args[0], "trail": "sound"}, "the trail of %s is sound", args[0])
+		}
+		return err
+	}
+	root.AddCommand(&cobra.Command{Use: "doctor", Short: "Whether the database keeps what settle needs of it (exit 7)",
+		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c.Context()) }})
+	a.migrates(root)
+}
+
+func (a *app) status(ctx context.Context, _ []string) error {
+	limits := ops.DefaultLimits()
+	s := a.Read(ctx, limits.Window, ops.Statistics{})
+	if a.json {
+		return errors.Join(a.print(map[string]any{"statistics": s, "alerts": s.Alerts(limits)}, ""), s.Err())
+	}
+	for _, w := range s.Switches {
+		if w.Level > switches.On || w.Recovering {
+			fmt.Fprintf(a.out, "stopped    %s at %v%s since %s by %s: %s\n", w.Scope, max(w.Level, w.Recovery),
+				map[bool]string{true: ", recovering"}[w.Recovering], stamp(w.Since), w.Actor, w.Reason)
+		}
+	}
+	for _, p := range s.Processes {
+		if p.Live(s.At) {
+			fmt.Fprintf(a.out, "worker     %s of %s, version %q, policy %s, last seen %s\n", p.Name, p.Domain, p.Version, p.Policy,
+				stamp(p.Last))
+		}
+	}
+	shows := []string{"settle_items", "settle_in_review", "settle_stuck", "settle_incidents_open", "settle_amount"}
+	for _, one := range s.Samples(limits) {
+		if slices.Contains(shows, one.Name) && one.Value != "0" {
+			var labels []string
+			for _, l := range one.Labels {
+				if l.Value != "" {
+					labels = append(labels, l.Value)
+				}
+			}
+			fmt.Fprintf(a.out, "%-10s %s %s\n", strings.TrimPrefix(one.Name, "settle_"), strings.Join(labels, " "), one.Value)
+		}
+	}
+	for _, f := range s.Failed {
+		fmt.Fprintf(a.out, "unread     %s: %v\n", f.Part, f.Err)
+	}
+	fmt.Fprintf(a.out, "alerts     %d\n", len(s.Alerts(limits)))
+	return s.Err()
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func (a *app) alerts(ctx context.Context, _ []string) error {
+	limits := ops.DefaultLimits()
+	s := a.Read(ctx, limits.Window, ops.Statistics{})
+	fires := s.Alerts(limits)
+	for _, f := range fires {
+		who := "goes on by itself"
+		if f.Person {
+			who = "needs a person"
+		}
+		if err := a.print(f, "%s (%s): %s\n  ends: %s", f.Name, who, f.Text, f.Ends); err != nil {
+			return err
+		}
+	}
+	if err := s.Err(); err != nil {
+		return err
+	}
+	if len(fires) > 0 {
+		return errAlerts
+	}
+	return nil
+}
+
+func (a *app) explain(name string) error {
+	found := ops.Explain(name)
+	if len(found) == 0 {
+		return fmt.Errorf("%w: nothing is explained under %q; settle explain lists all", statemachine.ErrNotFound, name)
+	}
+	for _, e := range found {
+		var err error
+		if name == "" && !a.json {
+			_, err = fmt.Fprintf(a.out, "%-34s %s\n", e.Topic, e.Name)
+		} else {
+			err = a.print(e, "%s: %s\n  means    %s\n  look at  %s\n  say      %s\n  do not   %s", e.Topic, e.Name, e.Means, e.LookAt,
+				e.Say, e.DoNot)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) lists(root *cobra.Command) {
+	var of struct {
+		chain, wallet, user, after, holder, status string
+		limit                                      int
+		newest                                     bool
+	}
+	var kinds []string
+	for _, k := range withdrawal.ListKind(0).Values() {
+		kinds = append(kinds, k.String())
+	}
+	c := &cobra.Command{Use: "list [KIND]", Short: "Withdrawals, oldest first: " + strings.Join(kinds, ", ")}
+	f := c.Flags()
+	f.StringVar(&of.chain, "chain", "", "id of a chain")
+	f.StringVar(&of.wallet, "wallet", "", "id of the hot wallet that pays")
+	f.StringVar(&of.user, "user", "", "id of a user")
+	f.StringVar(&of.holder, "holder", "", "name of the worker that has them")
+	f.StringVar(&of.status, "status", "", "status of the request")
+	f.StringVar(&of.after, "after", "", "id of the last one of the page before")
+	f.IntVar(&of.limit, "limit", 50, "most")
+	f.BoolVar(&of.newest, "newest", false, "newest first")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		q := store.ListWithdrawals{Limit: of.limit, Backwards: of.newest, Filter: withdrawal.Filter{Holder: of.holder}}
+		var err error
+		if len(args) > 0 {
+			err = usage(q.Kind.UnmarshalText([]byte(strings.Join(args, " "))))
+		}
+		ids(&err, of.chain, &q.Chain, of.wallet, &q.Wallet, of.user, &q.User)
+		var status withdrawal.RequestStatus
+		if of.status != "" && err == nil {
+			err = usage(status.UnmarshalText([]byte(of.status)))
+		}
+		if err != nil {
+			return err
+		}
+		if err := a.withdrawals(c.Context()); err != nil {
+			return err
+		}
+		if of.after != "" {
+			w, err := a.get(c.Context(), of.after)
+			if err != nil {
+				return err
+			}
+			q.After = &w.Request
+		}
+		page, err := a.Withdrawals.List(c.Context(), q)
+		for i := range page {
+			if status == 0 || page[i].Request.Status == status {
+				err = cmp.Or(err, a.row(&page[i]))
+			}
+		}
+		return err
+	}
+	root.AddCommand(c)
+}
+
+// withdrawals opens the database, and refuses one without withdrawals.
+func (a *app) withdrawals(ctx context.Context) error {
+	if a.database == nil {
+		if err := a.open(ctx); err != nil {
+			return err
+		}
+	}
+	if a.Withdrawals == nil {
+		return fmt.Errorf("%w: the database has no withdrawals", statemachine.ErrNotFound)
+	}
+	return nil
+}
+
+func usage(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%w: %w", errUsage, err)
+	}
+	return err
+}
+
+// ids parses texts that may be empty into the ids behind them, as long as err is nil.
+func ids(err *error, pairs ...any) {
+	for i := 0; i < len(pairs); i += 2 {
+		if text := pairs[i].(string); text != "" && *err == nil {
+			id, bad := uuid.Parse(text)
+			*pairs[i+1].(*uuid.UUID), *err = id, usage(bad)
+		}
+	}
+}
+
+// get reads a withdrawal by the id of the request or of its job.
+func (a *app) get(ctx context.Context, text string) (w withdrawal.Withdrawal, err error) {
+	var id uuid.UUID
+	if ids(&err, text, &id); err != nil {
+		return w, err
+	}
+	if err = a.withdrawals(ctx); err != nil {
+		return w, err
+	}
+	if w, err = a.Withdrawals.Get(ctx, id); errors.Is(err, statemachine.ErrNotFound) {
+		if request, notJob := a.Withdrawals.RequestOf(ctx, id); notJob == nil {
+			return a.Withdrawals.Get(ctx, request)
+		}
+	}
+	return w, err
+}
+
+// masked hides the middle of what a thief could use.
+func (a *app) masked(text string) string {
+	if runes := []rune(text); !a.reveal && len(runes) > 12 {
+		return string(runes[:6]) + "..." + string(runes[len(runes)-4:])
+	} else if !a.reveal && text != "" && len(runes) <= 12 {
+		return strings.Repeat("*", len(runes))
+	}
+	return text
+}
+
+// shown is what people see of a withdrawal: never the bytes of a transaction.
+type shown struct {
+	ID, Status              string
+	Version                 int64
+	User, To, Memo          string
+	Chain, Asset            uuid.UUID
+	Amount, RequestedBy     string
+	Held                    bool
+	Job, JobStatus          string `json:",omitempty"`
+	JobVersion              int64  `json:",omitempty"`
+	Review                  bool
+	Wallet                  string   `json:",omitempty"`
+	Attempts                string   `json:",omitempty"`
+	Reference, Holder       string   `json:",omitempty"`
+	Hashes                  []string `json:",omitempty"`
+	Error                   string   `json:",omitempty"`
+	Mined, Taken, PaidAfter string   `json:",omitempty"`
+	Refund                  string   `json:",omitempty"`
+	Updated                 time.Time
+}
+
+func (a *app) shown(w *withdrawal.Withdrawal) shown {
+	r, j := &w.Request, &w.Job
+	s := shown{ID: r.ID.String(), Status: r.Status.String(), Version: r.Version, User: a.masked(r.User.String()), To: a.masked(r.ToAddress),
+		Memo: a.masked(r.Memo), Chain: r.Chain, Asset: r.Asset, Amount: r.Amount.String(), RequestedBy: r.RequestedBy, Held: r.Held,
+		Mined: r.Mined, Taken: r.Taken, PaidAfter: r.PaidAfter, Refund: r.RefundReference, Updated: r.UpdatedAt}
+	if j.Status != 0 {
+		s.Job, s.JobStatus, s.JobVersion, s.Review, s.Wallet = j.ID.String(), j.Status.String(), j.Version, j.Review, j.Wallet.String()
+		s.Attempts = fmt.Sprintf("%d of %d", j.RetryCount, j.MaxRetries)
+		s.Reference, s.Holder, s.Error = j.DispatchRef, j.Lease.Holder, a.masked(j.ErrorMessage)
+	}
+	for _, tx := range w.Live() {
+		s.Hashes = append(s.Hashes, tx.Hash)
+	}
+	return s
+}
+
+// row is one line of a list.
+func (a *app) row(w *withdrawal.Withdrawal) error {
+	s := a.shown(w)
+	state := s.Status
+	if s.JobStatus != "" {
+		state += "/" + s.JobStatus
+	}
+	if s.Review {
+		state += " in review"
+	}
+	if s.Held {
+		state += " held"
+	}
+	return a.print(s, "%s v%d %s %s to %s since %s", s.ID, s.Version, state, s.Amount, s.To, stamp(s.Updated))
+}
+
+func (a *app) show(ctx context.Context, args []string) error {
+	w, err := a.get(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	if a.reveal {
+		if err := a.note(ctx, &w, withdrawal.Operator, "Reveal", nil); err != nil {
+			return err
+		}
+	}
+	s := a.shown(&w)
+	if a.json {
+		return a.print(s, "")
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		return err
+	}
+	var fields map[string]any
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if v := fmt.Sprint(fields[name]); v != "" && v != "false" {
+			fmt.Fprintf(a.out, "%-12s %s\n", name, v)
+		}
+	}
+	return a.sentence(ctx, &w)
+}
+
+// note keeps in the journal what somebody did here, or tried and was refused with an error,
+// and no event tells. It returns the refusal.
+func (a *app) note(ctx context.Context, w *withdrawal.Withdrawal, role withdrawal.Role, what string, refused error) error {
+	line, _ := statemachine.JournalLine{Actor: a.speaks(), Role: role.String(), Domain: string(store.DomainWithdrawals),
+		Machine: withdrawal.RequestMachine.Name(), ID: w.Request.ID.String(), Version: w.Request.Version, Event: what, Via: via}.Tried(refused)
+	err := a.store.Update(ctx, func(u store.Unit) error { return u.Journal().Append(line) })
+	return errors.Join(refused, err)
+}
+
+// sentence says who moves a withdrawal on, and when.
+func (a *app) sentence(ctx context.Context, w *withdrawal.Withdrawal) error {
+	step, err := a.Withdrawals.Next(ctx, w.Request.ID)
+	if err != nil {
+		return err
+	}
+	var does []string
+	for _, act := range step.Actions {
+		does = append(does, act.Do.String())
+	}
+	text := "It has ended, and nobody owes anything."
+	switch {
+	case step.Party == withdrawal.Operator && w.Job.Review:
+		text = "In review. An operator must decide; nothing happens before."
+		if w.Job.DispatchRef != "" {
+			text += " Paying again is not safe: reference " + w.Job.DispatchRef + " was called."
+		}
+	case step.Party == withdrawal.Operator:
+		text = "It waits for an operator."
+	case step.Party == withdrawal.Approver:
+		text = fmt.Sprintf("It waits for an approver; %d are needed.", w.Request.ApprovalsNeeded)
+	case step.Party != 0:
+		text = fmt.Sprintf("It goes on by itself: %s", step.Party)
+		if !step.Due.IsZero() {
+			text += ", asked again at " + stamp(step.Due)
+		}
+		text += "."
+	}
+	return a.print(map[string]any{"id": w.Request.ID, "party": step.Party.String(), "due": step.Due, "actions": does, "sentence": text},
+		"%s%s", text, strings.TrimSuffix(" ("+strings.Join(does, ", ")+")", " ()"))
+}
+
+func (a *app) find(ctx context.Context, args []string) error {
+	if err := a.withdrawals(ctx); err != nil {
+		return err
+	}
+	if id, err := uuid.Parse(args[0]); err == nil {
+		w, err := a.get(ctx, args[0])
+		if err == nil {
+			return a.row(&w)
+		}
+		if !errors.Is(err, statemachine.ErrNotFound) {
+			return err
+		}
+		page, err := a.Withdrawals.List(ctx, store.ListWithdrawals{Filter: withdrawal.Filter{User: id}, Backwards: true, Limit: 50})
+		if err != nil || len(page) == 0 {
+			return cmp.Or(err, fmt.Errorf("%w: %s is no request, job or user", statemachine.ErrNotFound, id))
+		}
+		for i := range page {
+			err = cmp.Or(err, a.row(&page[i]))
+		}
+		return err
+	}
+	found, err := a.Withdrawals.ByHash(ctx, args[0])
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%w: no transaction %q is on file", statemachine.ErrNotFound, args[0])
+	}
+	for _, id := range found {
+		w, bad := a.Withdrawals.Get(ctx, id)
+		err = cmp.Or(err, bad)
+		if err == nil {
+			err = a.row(&w)
+		}
+	}
+	return err
+}
+
+func (a *app) trailOf(ctx context.Context, text string) (lines []statemachine.Transition[uuid.UUID], err error) {
+	var id uuid.UUID
+	if ids(&err, text, &id); err != nil {
+		return nil, err
+	}
+	if err := a.withdrawals(ctx); err != nil {
+		return nil, err
+	}
+	return a.Withdrawals.Trail(ctx, id)
+}
+
+func (a *app) trail(ctx context.Context, args []string) error {
+	lines, err := a.trailOf(ctx, args[0])
+	for i, l := range lines {
+		lasted := ""
+		if i > 0 {
+			lasted = fmt.Sprintf(" after %v", l.At.Sub(lines[i-1].At))
+		}
+		err := a.print(l, "%s v%d %s -> %s by %s (%s %s)%s%s", stamp(l.At), l.Version, cmp.Or(l.From, "none"), l.To, l.Trigger, l.Role, l.Actor,
+			lasted, strings.TrimSuffix(": "+l.Reason, ": "))
+		if err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+func (a *app) next(ctx context.Context, args []string) error {
+	w, err := a.get(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return a.sentence(ctx, &w)
+}
+
+func (a *app) incidents(ctx context.Context, _ []string) error {
+	if a.Withdrawals != nil {
+		for cursor := int64(0); ; {
+			page, next, err := a.Withdrawals.OpenIncidents(ctx, cursor, store.MaxPage)
+			if err != nil {
+				return err
+			}
+			for _, i := range page {
+				err := a.print(i, "%s %s: %s of request %s, told by %s; settle explain %q", stamp(i.At), i.Claim, i.Hash, i.Request, i.Actor,
+					i.Claim.String())
+				if err != nil {
+					return err
+				}
+			}
+			if cursor = next; len(page) == 0 {
+				break
+			}
+		}
+	}
+	if !a.store.HasDomain(store.DomainSwaps) {
+		return nil
+	}
+	return a.store.View(ctx, func(u store.Unit) error {
+		page, _, err := u.SwapHouse().Discrepancies(0, store.MaxPage)
+		for _, d := range page {
+			if d.ClosedAt.IsZero() {
+				err = cmp.Or(err, a.print(d, "%s %s: %s %s; settle explain %q", stamp(d.At), d.Kind, d.TxID, d.Text, d.Kind.String()))
+			}
+		}
+		return err
+	})
+}
+
+func (a *app) journal(ctx context.Context, _ []string) error {
+	for cursor := store.Cursor(""); ; {
+		page, next, err := a.Journal.Page(ctx, cursor, store.MaxPage)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for _, l := range page {
+			err := a.print(l, "%s %s (%s) %s of %s %s v%d: %s%s", stamp(l.At), l.Actor, l.Role, l.Event, l.Machine, l.ID, l.Version,
+				l.Outcome, strings.TrimSuffix(": "+l.Error, ": "))
+			if err != nil {
+				return err
+			}
+		}
+		cursor = next
+	}
+}
+
+func (a *app) verifyAll(ctx context.Context, _ []string) error {
+	var wrong []error
+	if a.Withdrawals != nil {
+		for after := (*withdrawal.Request)(nil); ; {
+			last, err := a.Withdrawals.Audit(ctx, after, store.MaxPage)
+			wrong = append(wrong, err)
+			if after = last; last == nil {
+				break
+			}
+		}
+	}
+	for after := switches.Scope(""); ; {
+		last, err := a.Switches.Audit(ctx, after, store.MaxPage)
+		wrong = append(wrong, err)
+		if after = last; last == "" {
+			break
+		}
+	}
+	if err := errors.Join(wrong...); err != nil {
+		return err
+	}
+	return a.print(map[string]string{"records": "sound"}, "withdrawals and switches keep the rules")
+}
+
+func (a *app) doctor(ctx context.Context) error {
+	if err := a.connect(); err != nil {
+		return err
+	}
+	found, err := a.migrated(ctx)
+	if err == nil {
+		for _, m := range found {
+			if m.domain != "shared" && m.domain != store.DomainSwitches {
+				a.opts.Domains = append(a.opts.Domains, m.domain)
+			}
+		}
+	}
+	d := ops.Doctor{DB: a.sql, Dialect: a.dialect, Options: a.opts}
+	ill := false
+	for _, answer := range d.Ask(ctx) {
+		text := "fine  %[1]s: %[2]s"
+		if !answer.Fine {
+			ill, text = true, "ILL   %[1]s: %[2]s\n      why: %[3]s\n      do:  %[4]s"
+		}
+		if err := a.print(answer, text+"%[5]s", answer.Check, answer.Is, answer.Why, answer.Do, ""); err != nil {
+			return err
+		}
+	}
+	if err := a.workers(ctx); err != nil || !ill {
+		return err
+	}
+	return errAlerts
+}
+
+// workers names the workers that are on file: those have to end before a restore is said.
+func (a *app) workers(ctx context.Context) error {
+	db, err := sqlstore.Open(ctx, a.sql, a.dialect, a.opts)
+	if err != nil {
+		return nil // the doctor has said so
+	}
+	a.store = db
+	lives, err := store.NewProcesses(db)
+	if err != nil {
+		return err
+	}
+	all, err := lives.List(ctx, processes.Key{}, store.MaxPage)
+	for _, p := range all {
+		err = cmp.Or(err, a.print(p, "seen  %s of %s, version %q, policy %s, until %s", p.Name, p.Domain, p.Version, p.Policy, stamp(p.Last)))
+	}
+	return err
+}
+
+func (a *app) migrates(root *cobra.Command) {
+	c := &cobra.Command{Use: "migrate", Short: "The tables: status, up, sql"}
+	root.AddCommand(c)
+	var domains []string
+	c.PersistentFlags().StringSliceVar(&domains, "domains", nil, "domains, such as withdrawals; else all")
+	with := func(use, short string, do func(context.Context) error) {
+		c.AddCommand(&cobra.Command{Use: use, Short: short, RunE: func(c *cobra.Command, args []string) error {
+			if err := exactly(0, args, "migrate "+use); err != nil {
+				return err
+			}
+			if err := a.connect(); err != nil {
+				return err
+			}
+			for _, d := range domains {
+				a.opts.Domains = append(a.opts.Domains, store.Domain(d))
+			}
+			return do(c.Context())
+		}})
+	}
+	with("status", "Which domains the database has, and their latest migrations", func(ctx context.Context) error {
+		found, err := a.migrated(ctx)
+		for _, m := range found {
+			err = cmp.Or(err, a.print(map[string]any{"domain": m.domain, "migration": m.version}, "%s %d", m.domain, m.version))
+		}
+		if err == nil && len(found) == 0 {
+			err = fmt.Errorf("%w: settle migrate up makes them", sqlstore.ErrNoTables)
+		}
+		return err
+	})
+	with("up", "Run what is missing, in one transaction", func(ctx context.Context) error {
+		err := sqlstore.Migrate(ctx, a.sql, a.dialect, a.opts)
+		if err == nil {
+			err = a.print(map[string]string{"tables": "current"}, "the tables are current")
+		}
+		return err
+	})
+	with("sql", "What up does to an empty database, as SQL", func(context.Context) error {
+		text, err := sqlstore.Script(a.dialect, a.opts)
+		if err == nil {
+			_, err = fmt.Fprint(a.out, text)
+		}
+		return err
+	})
+}
