@@ -29,13 +29,12 @@ type RunWithdrawals struct {
 	// Name holds the leases; no other process, and no other Run, may have it. Empty: a name from
 	// [worker.NewName].
 	Name string
-	// Concurrency is how many handlers run at once of each chain, payments and look-ups apart; see
-	// [worker.Options], also for the fields below.
+	// Concurrency is how many handlers run at once of each chain, payments and look-ups apart.
 	Concurrency int
-	Poll, Retry statemachine.Backoff
-	Grace       time.Duration
-	CallTimeout time.Duration
-	Log         *slog.Logger
+	Poll, Retry statemachine.Backoff // as in [worker.Options]
+	Grace       time.Duration        // as in [worker.Options]
+	CallTimeout time.Duration        // as in [worker.Options]
+	Log         *slog.Logger         // as in [worker.Options]
 }
 
 // sweepOf is how many records one call of a sweep takes at most.

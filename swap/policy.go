@@ -14,10 +14,10 @@ import (
 type Policy struct {
 	// Deposits are the fees of USDC to USDD, Credits of USDD to USDC.
 	Deposits, Credits Fees
-	// USDCQuarantineAccount and USDDQuarantineAccount are where the amounts go
-	// that can neither be paid nor refunded (USDC_QUARANTINE_ACCOUNT,
-	// NEXUS_USDD_QUARANTINE_ACCOUNT).
+	// USDCQuarantineAccount is where the amounts of USDC go that can neither be paid nor
+	// refunded (USDC_QUARANTINE_ACCOUNT).
 	USDCQuarantineAccount string
+	// USDDQuarantineAccount is that of USDD (NEXUS_USDD_QUARANTINE_ACCOUNT).
 	USDDQuarantineAccount string
 	// OwnAccounts of the house, quarantine accounts included. Nothing is paid
 	// to them by a swap, and what comes from them is no swap.
@@ -53,9 +53,10 @@ type Policy struct {
 	OverdueAfter time.Duration
 	// LookEvery is the pause between two look-ups.
 	LookEvery time.Duration
-	// Lease is how long a worker has an item without renewal, CallTimeout how
-	// long one call to a node may take.
-	Lease, CallTimeout time.Duration
+	// Lease is how long a worker has an item without renewal.
+	Lease time.Duration
+	// CallTimeout is how long one call to a node may take.
+	CallTimeout time.Duration
 	// OnTimeout is what follows when a payment cannot land any more.
 	OnTimeout OnTimeout
 	// CreditConfirmations is when a credit counts; at least 2.
@@ -77,7 +78,7 @@ type Policy struct {
 // rounds up.
 type Fees struct {
 	BasisPoints uint64 // at most 10000
-	Flat        uint64
+	Flat        uint64 // in base units, kept of each swap
 	Minimum     uint64 // an amount up to it is kept as fee
 	Refund      uint64 // flat fee of a refund
 	Quarantine  uint64 // flat fee of the move to the quarantine account

@@ -15,7 +15,7 @@ import (
 // Limits are in the asset's human unit, since one asset has different decimals
 // on different chains.
 type ApprovalPolicy struct {
-	Enabled bool
+	Enabled bool                         // limits count; otherwise every request needs one approval
 	Assets  map[uuid.UUID]ApprovalLimits // by Request.Asset; only read
 }
 

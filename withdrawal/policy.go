@@ -36,10 +36,13 @@ type Policy struct {
 	// an attempt: by HoldFor, and each further time in a row by twice as long
 	// as before, up to HoldCap. False fails it, as the source does.
 	HoldInsufficient bool
-	HoldFor          time.Duration
-	HoldCap          time.Duration
-	// Chain is the default, Chains the exceptions. The map is only read.
-	Chain  Chain
+	// HoldFor is the first deferral of HoldInsufficient, positive and at most HoldCap where that is set.
+	HoldFor time.Duration
+	// HoldCap is the longest deferral of HoldInsufficient.
+	HoldCap time.Duration
+	// Chain has the rules of each chain that is not in Chains.
+	Chain Chain
+	// Chains has the rules of chains by their id. The map is only read.
 	Chains map[uuid.UUID]Chain
 	// Approval decides at submission how many approvals a request needs.
 	Approval ApprovalPolicy

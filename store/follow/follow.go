@@ -39,7 +39,7 @@ type Consumer struct {
 	// Name is the key of the consumer's cursor, 1 to 100 bytes.
 	Name    string
 	Domains []store.Domain // one at least
-	From    From
+	From    From           // where a name begins that is not on file: [Beginning] or [Now]; [Here] adds domains to one that is
 	// Lease is how long a process is alone with the consumer after each write, and
 	// the most time that the function has; it has half of it at least. Zero means a
 	// minute; up to an hour.
@@ -47,7 +47,7 @@ type Consumer struct {
 	// Lines is how many lines a call of the function gets at most: 1 to 1,000, zero
 	// means 100.
 	Lines     int
-	OnFailure OnFailure
+	OnFailure OnFailure    // of a line that fails alone: [Stop], the default, or [Park]
 	Log       *slog.Logger // nil means slog.Default
 }
 
