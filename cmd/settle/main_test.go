@@ -326,6 +326,52 @@ func TestStopWhileAnotherPays(t *testing.T) {
 	})
 }
 
+// A stop lands while what it does not need is locked, and what cannot be read is said.
+func TestStopLandsBesideLocks(t *testing.T) {
+	h := newHost(t, sqlstore.Postgres)
+	tx, err := h.sql.BeginTx(t.Context(), nil)
+	h.check(err)
+	_, err = tx.ExecContext(t.Context(), "LOCK TABLE "+h.schema+".withdrawal_requests, "+h.schema+".withdrawal_queue IN ACCESS EXCLUSIVE MODE")
+	h.check(err)
+	h.settle(exitDone, "stop", "--chain", chain.String(), "--reason", "a stolen key")
+	if text := h.settle(exitFailure, "status"); !strings.Contains(text, "stopped    chain/") || !strings.Contains(text, "unread     withdrawals") {
+		t.Errorf("it says\n%s", text)
+	}
+	h.check(tx.Rollback())
+}
+
+// A user of the database who may only read can look and try, and nothing else.
+func TestWhoMayOnlyReadLooks(t *testing.T) {
+	h := newHost(t, sqlstore.Postgres)
+	w := h.review()
+	id, version := w.Request.ID.String(), fmt.Sprint(w.Job.Version)
+	h.url = pgtest.With(t, h.url, "default_transaction_read_only", "on")
+	for _, look := range [][]string{{"status"}, {"list", "review"}, {"list", "--status", "queued"}, {"show", id}, {"find", id}, {"next", id},
+		{"trail", w.Job.ID.String()}, {"incidents"}, {"journal"}, {"verify", "--all"}, {"restored", "status"}} {
+		h.settle(exitDone, look...)
+	}
+	resolve := []string{"resolve", id, "--not-sent", "--reason", "asked", "--version", version}
+	h.settle(exitDone, append(resolve, "--dry-run")...)
+	h.settle(exitFailure, resolve...)
+	h.settle(exitFailure, "show", id, "--reveal")
+	h.settle(exitFailure, "stop", "--everything", "--reason", "drill")
+}
+
+// A list of one status is not cut by what has another.
+func TestListOfAStatusIsWhole(t *testing.T) {
+	h := newHost(t, sqlstore.SQLite)
+	for range 3 {
+		h.request(h.queued()...)
+	}
+	w := h.request()
+	if text := h.settle(exitDone, "list", "--status", "pending", "--limit", "2"); !strings.HasPrefix(text, w.Request.ID.String()) {
+		t.Errorf("it lists %s", text)
+	}
+	if text := h.settle(exitDone, "list", "--status", "queued", "--limit", "2"); strings.Count(text, "\n") != 2 {
+		t.Errorf("it lists %s", text)
+	}
+}
+
 // The procedure after a restore, by commands alone: a chain begins again once each transfer is explained.
 func TestRestored(t *testing.T) {
 	both(t, func(t *testing.T, h *host) {

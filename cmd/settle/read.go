@@ -185,13 +185,22 @@ func (a *app) lists(root *cobra.Command) {
 			}
 			q.After = &w.Request
 		}
-		page, err := a.Withdrawals.List(c.Context(), q)
-		for i := range page {
-			if status == 0 || page[i].Request.Status == status {
-				err = cmp.Or(err, a.row(&page[i]))
+		for shown := 0; shown < of.limit; {
+			page, err := a.Withdrawals.List(c.Context(), q)
+			if err != nil || len(page) == 0 {
+				return err
+			}
+			for i := range page {
+				if q.After = &page[i].Request; shown == of.limit || status != 0 && page[i].Request.Status != status {
+					continue
+				}
+				if err := a.row(&page[i]); err != nil {
+					return err
+				}
+				shown++
 			}
 		}
-		return err
+		return nil
 	}
 	root.AddCommand(c)
 }

@@ -76,7 +76,6 @@ var (
 	asset  = uuid.MustParse("10000000-0000-4000-8000-000000000002")
 	system = withdrawal.By{Actor: "intake", Role: withdrawal.System}
 	payer  = withdrawal.By{Actor: "payer", Role: withdrawal.WithdrawalWorker}
-	desk   = withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
 )
 
 // wallet adds an active hot wallet of the chain.
