@@ -68,7 +68,7 @@ type Lease[K comparable] struct {
 
 // WalletUnit is the part of a transaction that [Wallets] needs.
 type WalletUnit interface {
-	Journaled
+	SwitchUnit
 	Wallets() WalletRecords
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/utxo"
 )
 
@@ -99,6 +100,10 @@ func (s *Wallets) do(ctx context.Context, scope utxo.WalletID, events []utxo.Eve
 		if err != nil {
 			return err
 		}
+		events, err := switched(tx, events)
+		if err != nil {
+			return err
+		}
 		if sets, err = s.plan(tx, scope, events, now); err != nil {
 			return keep(tx, now, lines, err)
 		}
@@ -118,6 +123,36 @@ func (s *Wallets) do(ctx context.Context, scope utxo.WalletID, events []utxo.Eve
 		return nil, err
 	}
 	return sets, nil
+}
+
+// switched tells submissions what the switch says of their wallets.
+func switched(tx WalletUnit, events []utxo.Event) ([]utxo.Event, error) {
+	var of asked
+	events = slices.Clone(events)
+	for i := range events {
+		ev, is := events[i].(utxo.Submitted)
+		if !is || ev.Wallet < 1 {
+			continue
+		}
+		state, err := of.state(tx, switches.Wallet(int64(ev.Wallet)))
+		if ev.Unsettled = state.Recovering; err != nil {
+			return nil, err
+		}
+		events[i] = ev
+	}
+	return events, nil
+}
+
+// Unsettled returns the first thing that stands open before [Switches.Start] of a wallet that is
+// recovering after a restore, see [utxo.Unsettled]; nil where nothing does.
+func (s *Wallets) Unsettled(ctx context.Context, w utxo.WalletID) (open *utxo.UnsettledError, err error) {
+	return read(ctx, s.view, func(tx WalletUnit) (*utxo.UnsettledError, error) {
+		state, err := tx.Switches().Ask(switches.Wallet(int64(w)))
+		if err != nil || !state.Recovering {
+			return nil, err
+		}
+		return utxo.Unsettled(tx.Wallets(), w, state.RestoredAt)
+	})
 }
 
 // walletLine is the line of the journal for an event. Its record is the transaction that

@@ -1,12 +1,14 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/utxo/coinselect"
 )
@@ -29,6 +31,9 @@ type Spend struct {
 // host therefore notes that it has paid in the transaction of its [utxo.Submitted] (see
 // [Wallets.Within]), and looks there before it repeats the call. To send or consolidate all
 // coins, set [coinselect.Request.All].
+//
+// While the wallet is recovering after a restore, only what pays the wallet itself is selected
+// ([coinselect.Request.PaysSelf]), else it is an [utxo.UnsettledError]; so with [utxo.Submitted].
 func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (sel coinselect.Selection, err error) {
 	err = s.leasing(ctx, sp, sp.Request.PayAncestors,
 		func(_ WalletUnit, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {
@@ -90,6 +95,11 @@ func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool,
 		if err != nil {
 			return err
 		}
+		if !sp.Request.PaysSelf(s.policy, sp.Wallet) {
+			if err := settled(tx, sp.Wallet); err != nil {
+				return err
+			}
+		}
 		candidates, err := coinselect.Candidates(s.policy, tx.Wallets(), coinselect.Query{
 			Wallet: sp.Wallet, Tag: sp.Tag, Lock: sp.Lock, At: now, Fees: fees,
 		})
@@ -123,6 +133,19 @@ func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool,
 		}
 		return tx.Wallets().Save(sets...)
 	})
+}
+
+// settled refuses what would pay somebody else while a wallet is recovering after a restore.
+func settled(tx WalletUnit, w utxo.WalletID) error {
+	state, err := tx.Switches().Ask(switches.Wallet(int64(w)))
+	if err != nil || !state.Recovering {
+		return err
+	}
+	open, err := utxo.Unsettled(tx.Wallets(), w, state.RestoredAt)
+	if open == nil {
+		open = &utxo.UnsettledError{Wallet: w, Why: "nobody has started it since"}
+	}
+	return cmp.Or[error](err, open)
 }
 
 func outpoints(sel coinselect.Selection) (ops []wire.OutPoint) {

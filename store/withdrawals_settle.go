@@ -10,6 +10,7 @@ import (
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/switches"
+	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -73,7 +74,7 @@ func (s *Withdrawals) Unsettled(ctx context.Context, chain uuid.UUID, limit int)
 }
 
 // unsettled is the first point that stands open before a scope may be started, nil if there is
-// none. Relays have some, and chains in a store that has withdrawals.
+// none. Relays have some, chains in a store that has withdrawals, and wallets.
 func unsettled(tx SwitchUnit, scope switches.Scope, state switches.State) (open, err error) {
 	if unit, has := tx.(RelayUnit); has && scope == switches.Relays && state.Recovering {
 		now, err := tx.Now()
@@ -85,6 +86,9 @@ func unsettled(tx SwitchUnit, scope switches.Scope, state switches.State) (open,
 			return nil, nil
 		}
 		return relaysync.Unsettled(stats), err
+	}
+	if id, is := scope.OfWallet(); is && state.Recovering {
+		return unsettledWallet(tx, utxo.WalletID(id), state.RestoredAt)
 	}
 	chain, is := scope.OfChain()
 	unit, has := tx.(WithdrawalUnit)
@@ -103,6 +107,22 @@ func unsettled(tx SwitchUnit, scope switches.Scope, state switches.State) (open,
 		open = &withdrawal.UnsettledError{Open: all[0]}
 	}
 	return open, err
+}
+
+// unsettledWallet is the first point that stands open of a wallet of package utxo.
+func unsettledWallet(tx SwitchUnit, w utxo.WalletID, restored time.Time) (open, err error) {
+	unit, has := tx.(WalletUnit)
+	if !has {
+		return nil, nil
+	}
+	point, err := utxo.Unsettled(unit.Wallets(), w, restored)
+	if errors.Is(err, ErrNoDomain) {
+		return nil, nil
+	}
+	if point == nil {
+		return nil, err
+	}
+	return point, err
 }
 
 // copyOf reads what a store knows of a chain.

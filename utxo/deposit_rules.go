@@ -56,7 +56,7 @@ func (p DepositPolicy) Find(s DepositSight, now time.Time) (Deposit, bool) {
 }
 
 func (p DepositPolicy) admits(o Owner, height int32) bool {
-	return height >= p.From[o.Wallet] && p.Customer(o)
+	return height >= p.From[o.Wallet] && o.Tag != Forgotten && p.Customer(o)
 }
 
 // Seen returns d with the block that its output is in. It changes nothing else.

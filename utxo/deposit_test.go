@@ -63,17 +63,20 @@ func TestWhatIsADeposit(t *testing.T) {
 		change func(*utxo.DepositSight)
 		want   bool
 	}{
-		"a customer's":                {nil, true},
-		"change":                      {func(s *utxo.DepositSight) { s.Tag = "change" }, false},
-		"below the first height":      {func(s *utxo.DepositSight) { s.Height = 9 }, false},
-		"of a wallet without one":     {func(s *utxo.DepositSight) { s.Wallet, s.Height = 2, 0 }, true},
-		"in no block":                 {gone, false},
-		"of a failed transaction":     {func(s *utxo.DepositSight) { gone(s); s.Status = utxo.Failed }, false},
-		"of nothing":                  {func(s *utxo.DepositSight) { s.Amount = 0 }, false},
-		"below the minimum: it waits": {func(s *utxo.DepositSight) { s.Amount = 4 }, true},
-		"of an owner who is behind":   {func(s *utxo.DepositSight) { s.Scanned = 0 }, true},
+		"a customer's": {nil, true},
+		"change":       {func(s *utxo.DepositSight) { s.Tag = "change" }, false},
+		"of an address that is forgotten, whatever the policy says": {func(s *utxo.DepositSight) { s.Tag = utxo.Forgotten }, false},
+		"below the first height":                                    {func(s *utxo.DepositSight) { s.Height = 9 }, false},
+		"of a wallet without one":                                   {func(s *utxo.DepositSight) { s.Wallet, s.Height = 2, 0 }, true},
+		"in no block":                                               {gone, false},
+		"of a failed transaction":                                   {func(s *utxo.DepositSight) { gone(s); s.Status = utxo.Failed }, false},
+		"of nothing":                                                {func(s *utxo.DepositSight) { s.Amount = 0 }, false},
+		"below the minimum: it waits":                               {func(s *utxo.DepositSight) { s.Amount = 4 }, true},
+		"of an owner who is behind":                                 {func(s *utxo.DepositSight) { s.Scanned = 0 }, true},
 	} {
-		d, ok := depositPolicy().Find(sight(tt.change), utxotest.Start)
+		p := depositPolicy()
+		p.Customer = func(o utxo.Owner) bool { return o.Tag != "change" }
+		d, ok := p.Find(sight(tt.change), utxotest.Start)
 		if ok != tt.want {
 			t.Errorf("%s: %v", name, ok)
 		}

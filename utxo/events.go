@@ -124,6 +124,10 @@ type Submitted struct {
 	// replaced.
 	Replaces []chainhash.Hash
 	Lock     LockID // of the leases on its inputs, zero for none
+	// Unsettled: the wallet has not been started since the database was put back. Then a new
+	// transaction pays the wallet itself alone, else it is an [UnsettledError]. A service brings
+	// this from the switch.
+	Unsettled bool `json:"-"`
 }
 
 // Broadcasted: the host handed the pending transaction to the network, and the network took

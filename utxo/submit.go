@@ -60,6 +60,9 @@ func (pl *plan) submit(ev Submitted) error {
 		}
 		return pl.declare(v, ev)
 	}
+	if err := pl.payself(v, ev); err != nil {
+		return err
+	}
 	replaced, err := pl.replaceable(v, ev)
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ var jsonOf = map[string]written{
 	"utxo": {utxo.Events(), []any{utxo.Wallet{}, utxo.Tx{}, utxo.Owned{}, utxo.Coin{}, utxo.Lease{}, utxo.Replacement{}, utxo.Action{},
 		utxo.Deposit{}, utxo.DepositFact{}, utxo.Balance{}, utxo.Snapshot{}, utxo.Detail{}, utxo.HistoryKey{}},
 		not(inside, "ChangeSet SeqChange WalletChange OwnerChange TxUpdate TxState Credit Spend LeaseChange SumChange DepositSight Ledger",
-			settings, "Policy DepositPolicy Thresholds", numbers, "Stats Waiting", failure, "Refused")},
+			settings, "Policy DepositPolicy Thresholds", numbers, "Stats Waiting", failure, "Refused UnsettledError")},
 	"withdrawal": {slices.Concat(asAny(withdrawal.Events()), asAny(withdrawal.BatchEvents()), asAny(withdrawal.StatementEvents())),
 		[]any{withdrawal.Withdrawal{}, withdrawal.Step{}, withdrawal.Payout{}, withdrawal.Incident{}, withdrawal.Acknowledgement{},
 			withdrawal.Filler{}, withdrawal.OwnedNonce{}, withdrawal.Filter{}, withdrawal.Statement{}, withdrawal.Open{}},

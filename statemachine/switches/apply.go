@@ -178,6 +178,9 @@ func (c *step) stop(e *Stopped) error {
 	if e.Level < Begin {
 		return c.refuse(statemachine.ErrInvalid, "Stopped stops: at begin or higher")
 	}
+	if _, is := e.Scope.OfWallet(); is {
+		return c.refuse(statemachine.ErrInvalid, "a wallet has no stop of its own: stop what pays from it")
+	}
 	if c.Old.Level >= e.Level {
 		return nil
 	}

@@ -2,6 +2,7 @@ package switches
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -34,8 +35,8 @@ func (level) Names() []string { return levelNames }
 
 var levelNames = []string{"on", "begin", "all", "send"}
 
-// Scope is what a switch stops: [Everything], [Charges], [Relays], or what [Chain] or
-// [Direction] names.
+// Scope is what a switch stops: [Everything], [Charges], [Relays], or what [Chain], [Direction]
+// or [Wallet] names.
 type Scope string
 
 const (
@@ -45,6 +46,7 @@ const (
 
 	chain     = "chain/"
 	direction = "direction/"
+	wallet    = "wallet/"
 )
 
 // Chain is the scope of the withdrawals of a chain.
@@ -64,12 +66,27 @@ func (s Scope) OfChain() (id uuid.UUID, is bool) {
 // Direction is the scope of the swaps in a direction, by the name of its machine.
 func Direction(name string) Scope { return Scope(direction + name) }
 
+// Wallet is the scope of a wallet of package utxo. It has no stop of its own: only its recovery
+// counts, which lets it pay itself alone.
+func Wallet(id int64) Scope { return Scope(wallet + strconv.FormatInt(id, 10)) }
+
+// OfWallet is the id of the wallet whose scope s is.
+func (s Scope) OfWallet() (id int64, is bool) {
+	text, is := strings.CutPrefix(string(s), wallet)
+	if is {
+		var err error
+		id, err = strconv.ParseInt(text, 10, 64)
+		is = err == nil && id > 0 && Wallet(id) == s
+	}
+	return id, is
+}
+
 // MaxScope bounds a scope, in bytes.
 const MaxScope = 60
 
 // Validate returns [statemachine.ErrInvalid] for a text that is no scope: a chain has
 // an id that is not zero, in lower case; a direction has a name of lower-case letters
-// and underscores.
+// and underscores; a wallet has a number from 1.
 func (s Scope) Validate() error {
 	switch s {
 	case Everything, Charges, Relays:
@@ -80,11 +97,14 @@ func (s Scope) Validate() error {
 			return nil
 		}
 	}
+	if _, is := s.OfWallet(); is {
+		return nil
+	}
 	name, is := strings.CutPrefix(string(s), direction)
 	if is && len(s) <= MaxScope && name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_") == "" {
 		return nil
 	}
-	return fmt.Errorf("%w: scope %q is none of everything, chain/<id>, direction/<name>, charges and relays",
+	return fmt.Errorf("%w: scope %q is none of everything, chain/<id>, direction/<name>, wallet/<number>, charges and relays",
 		statemachine.ErrInvalid, statemachine.Bounded(string(s), 2*MaxScope))
 }
 

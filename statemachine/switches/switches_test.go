@@ -295,6 +295,7 @@ func TestScopes(t *testing.T) {
 		switches.Everything: true, switches.Charges: true, switches.Relays: true, chain: true, switches.Direction("to_solana"): true,
 		"": false, "chain/": false, "chain/x": false, switches.Chain(uuid.Nil): false, switches.Scope(strings.ToUpper(string(chain))): false,
 		"chain/0193A1B2-0000-7000-8000-000000000001": false, "chain/{0193a1b2-0000-7000-8000-000000000001}": false, "direction/": false, "direction/A": false,
+		switches.Wallet(1): true, "wallet/0": false, "wallet/-1": false, "wallet/01": false, "wallet/": false, "wallet/9223372036854775808": false,
 		switches.Scope("direction/" + strings.Repeat("a", 50)): true, switches.Scope("direction/" + strings.Repeat("a", 51)): false, "everything ": false,
 	} {
 		if err := scope.Validate(); (err == nil) != valid || err != nil && !errors.Is(err, statemachine.ErrInvalid) {
@@ -351,5 +352,23 @@ func TestTrails(t *testing.T) {
 	}
 	if end, err := statemachine.Replay(switches.Machine, log); err != nil || end != s.Level {
 		t.Errorf("%v, %v", end, err)
+	}
+}
+
+// A wallet is not stopped. It recovers with everything, by itself, and from that time on.
+func TestAWalletHasARecoveryAndNoStop(t *testing.T) {
+	scope := switches.Wallet(7)
+	stopped := switches.Stopped{By: olga, Scope: scope, Level: switches.Begin, Reason: "why"}
+	if _, err := switches.Apply(switches.Switch{}, stopped, t0); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("a stop: %v", err)
+	}
+	all, err := switches.Apply(switches.Switch{}, switches.Recovering{By: olga, Scope: switches.Everything, Level: switches.Send, Generation: 1, Reason: "why"}, t0)
+	if is := switches.Of(all.New, switches.Switch{}); err != nil || !is.Recovering || !is.RestoredAt.Equal(t0) || !is.RecoveredAt.IsZero() {
+		t.Errorf("%+v, %v", is, err)
+	}
+	later := t0.Add(time.Hour)
+	own, err := switches.Apply(switches.Switch{}, switches.Started{By: olga, Scope: scope, Recovery: true, Reason: "why", All: all.New}, later)
+	if is := switches.Of(all.New, own.New); err != nil || is.Recovering || !is.RestoredAt.Equal(t0) || !is.RecoveredAt.Equal(later) {
+		t.Errorf("%+v, %v", is, err)
 	}
 }

@@ -42,6 +42,8 @@ func Wallets[T store.WalletUnit](t *testing.T, open func(testing.TB) store.Store
 		{"a selection that is repeated holds what it returns and nothing else", of.repeatedSelection},
 		{"a coin that only another wallet's transaction takes is not selected", of.takenElsewhere},
 		{"a replacement and a child lease what they add and nothing else", of.replacedAndBumped},
+		{"after a restore a wallet pays itself alone, until what may have been spent is spent at depth", of.unsettled},
+		{"a coin of a forgotten address is not selected by itself", of.forgotten},
 	})
 	t.Run("random histories store the same as the memory ledger", func(t *testing.T) { histories(t, timed) })
 	t.Run("scenarios end as they say", func(t *testing.T) { scenarios(t, timed) })

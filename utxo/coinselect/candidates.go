@@ -58,7 +58,7 @@ type Ancestor struct {
 // Query says whose coins to read.
 type Query struct {
 	Wallet utxo.WalletID
-	Tag    *string     // owner, nil for all
+	Tag    *string     // owner, nil for all but [utxo.Forgotten]
 	Lock   utxo.LockID // the caller's own leases, zero for none
 	At     time.Time   // now, for leases
 	Fees   bool        // read the fees of unconfirmed ancestors too, for [Request.PayAncestors]
@@ -84,6 +84,9 @@ func Candidates(p utxo.Policy, r utxo.Source, q Query) ([]Candidate, error) {
 	coins, err := r.Unspent(q.Wallet, q.Tag)
 	if err != nil {
 		return nil, err
+	}
+	if q.Tag == nil { // nobody knows whose these are
+		coins = slices.DeleteFunc(coins, func(c utxo.Coin) bool { return c.Tag == utxo.Forgotten })
 	}
 	others, err := r.PendingElsewhere(q.Wallet)
 	if err != nil {

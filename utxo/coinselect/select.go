@@ -126,6 +126,16 @@ type Request struct {
 	DustRelay FeeRate
 }
 
+// PaysSelf reports whether all that the request pays goes to the wallet itself: a sweep, or a child
+// that pays for its parent.
+func (r *Request) PaysSelf(p utxo.Policy, w utxo.WalletID) bool {
+	if p.Owner == nil || r.Payment.Amount != 0 {
+		return false
+	}
+	owner, is := p.Owner(r.ChangeScript)
+	return is && owner.Wallet == w
+}
+
 // Selection is a set of coins that pays: the inputs sum up to the payment, the fee and the
 // change exactly. What is owed as a fee is FeeRate.Fee(Weight) + AncestorFee, or, for a
 // [Rewrite] that evicts transactions that paid more, what Replace says. With change, Fee is
