@@ -252,14 +252,12 @@ func (a *app) get(ctx context.Context, text string) (w withdrawal.Withdrawal, er
 	return w, err
 }
 
-// masked hides the middle of what a thief could use.
+// masked is [ops.Masked] unless all is to be seen.
 func (a *app) masked(text string) string {
-	if runes := []rune(text); !a.reveal && len(runes) > 12 {
-		return string(runes[:6]) + "..." + string(runes[len(runes)-4:])
-	} else if !a.reveal && text != "" && len(runes) <= 12 {
-		return strings.Repeat("*", len(runes))
+	if a.reveal {
+		return text
 	}
-	return text
+	return ops.Masked(text)
 }
 
 // shown is what people see of a withdrawal: never the bytes of a transaction.
@@ -364,24 +362,7 @@ func (a *app) sentence(ctx context.Context, w *withdrawal.Withdrawal) error {
 	for _, act := range step.Actions {
 		does = append(does, act.Do.String())
 	}
-	text := "It has ended, and nobody owes anything."
-	switch {
-	case step.Party == withdrawal.Operator && w.Job.Review:
-		text = "In review. An operator must decide; nothing happens before."
-		if w.Job.DispatchRef != "" {
-			text += " Paying again is not safe: reference " + w.Job.DispatchRef + " was called."
-		}
-	case step.Party == withdrawal.Operator:
-		text = "It waits for an operator."
-	case step.Party == withdrawal.Approver:
-		text = fmt.Sprintf("It waits for an approver; %d are needed.", w.Request.ApprovalsNeeded)
-	case step.Party != 0:
-		text = fmt.Sprintf("It goes on by itself: %s", step.Party)
-		if !step.Due.IsZero() {
-			text += ", asked again at " + stamp(step.Due)
-		}
-		text += "."
-	}
+	text := ops.Sentence(w, step)
 	return a.print(map[string]any{"id": w.Request.ID, "party": step.Party.String(), "due": step.Due, "actions": does, "sentence": text},
 		"%s%s", text, strings.TrimSuffix(" ("+strings.Join(does, ", ")+")", " ()"))
 }

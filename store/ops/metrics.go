@@ -273,6 +273,15 @@ func (m *Metrics) Samples(ctx context.Context) []Sample {
 	return all
 }
 
+// Statistics are as they were last read, see [Metrics]: what pages of many viewers show. Of a part
+// that is among Failed they have the last numbers.
+func (m *Metrics) Statistics(ctx context.Context) Statistics {
+	m.refresh(ctx)
+	m.Lock()
+	defer m.Unlock()
+	return m.last
+}
+
 // refresh reads statistics that are old. While one caller reads, the others wait for it.
 func (m *Metrics) refresh(ctx context.Context) {
 	m.reading.Lock()
