@@ -20,6 +20,7 @@ import (
 // events to the records that it finds has a line for each of them.
 var namedCalls = map[string]string{
 	"Swaps.AcceptGap": "call", "Swaps.Acknowledge": "call", "Swaps.Restored": "call", "Swaps.Seed": "call",
+	"Swaps.MissingSaid": "call", "Swaps.BooksRead": "call",
 	"Withdrawals.Acknowledge": "call", "Withdrawals.PutFiller": "call",
 	"Withdrawals.Rescue": "events", "Withdrawals.Revoke": "events", "Batches.Revoke": "events", "Refreshes.Recover": "events", "Refreshes.Reconcile": "events",
 	"Refreshes.Revoke": "events", "Relays.Reconcile": "events", "Relays.Revoke": "events", "Tenants.Reconcile": "events",

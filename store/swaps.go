@@ -134,6 +134,10 @@ func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
 		e.Rival, err = h.rival(a, ev)
 		return e, err
 	case swap.Ordered:
+		if e.Order == swap.Requeue {
+			e.Control, err = h.control(false)
+			return e, err
+		}
 		e.Rival, err = h.rival(a, ev)
 		return e, err
 	case swap.Begun:

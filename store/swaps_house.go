@@ -2,10 +2,12 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -50,36 +52,71 @@ func (s *Swaps) Control(ctx context.Context) (swap.Control, error) {
 // and for an item of before, stored or not, until it was looked back for. A host
 // calls it at its first start, and after each restore, before any worker; see
 // [Swaps.Scanned] for when a scan counts again. The store's clock must not be behind
-// that of the copy, nor the chains', by more than [swap.Policy].WaterlineMargin. If a
-// copy of a time line is put back that an earlier restore has left, both lines may have
-// drawn one reference, for two items: a person says not_sent of the transaction at the
-// item that has the number, and paid_by at the other one.
+// that of the copy, nor the chains', by more than [swap.Policy].WaterlineMargin. References
+// go on above all that was drawn before. What came in before is stored after
+// [Swaps.MissingSaid]. Restored of package sqlstore does this too, in its own commit, and a
+// direction then begins with Start: see [swap.Control.Unsettled].
 //
 // by is an operator, whose call is in the journal, or the system; anybody else is
 // [statemachine.ErrForbidden].
 func (s *Swaps) Restored(ctx context.Context, by swap.By) (c swap.Control, err error) {
-	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "Restored", func(tx SwapUnit) error {
-		c, err = changeControl(tx, func(c swap.Control, now time.Time) (swap.Control, error) {
-			return s.policy.Restored(c, now), swap.SaysRestored(by)
-		})
-		return err
-	})
+	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "Restored", changed(&c, func(c swap.Control, now time.Time) (swap.Control, error) {
+		return s.policy.Restored(c, now), swap.SaysRestored(by)
+	}))
 	return c, err
+}
+
+// MissingSaid says, after a restore, that the finished items which the copy does not have are
+// stored, by [swap.Policy.RecoverMissing], or that there are none. Until then what came in
+// before is [swap.ErrUnsettled], and the waterline waits with it. by is as in [Swaps.Restored].
+func (s *Swaps) MissingSaid(ctx context.Context, by swap.By) (c swap.Control, err error) {
+	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "MissingSaid", changed(&c, func(c swap.Control, now time.Time) (swap.Control, error) {
+		return c.SaysMissing(by, now)
+	}))
+	return c, err
+}
+
+// BooksRead is an operator's word, after a restore, that the books of the host elsewhere were
+// read: each [swap.Settled], hold and order since the copy was made is said again.
+func (s *Swaps) BooksRead(ctx context.Context, by swap.By) (c swap.Control, err error) {
+	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "BooksRead", changed(&c, func(c swap.Control, now time.Time) (swap.Control, error) {
+		return c.ReadsBooks(by, now)
+	}))
+	return c, err
+}
+
+// changed is changeControl that leaves the row in c.
+func changed(c *swap.Control, change func(swap.Control, time.Time) (swap.Control, error)) func(SwapUnit) error {
+	return func(tx SwapUnit) (err error) {
+		*c, err = changeControl(tx, change)
+		return err
+	}
 }
 
 // Seed raises the reference counter to what was seen on the chain. by is as in
 // [Swaps.Restored].
 func (s *Swaps) Seed(ctx context.Context, by swap.By, seen uint64) (c swap.Control, err error) {
-	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "Seed", func(tx SwapUnit) error {
-		c, err = changeControl(tx, func(c swap.Control, _ time.Time) (swap.Control, error) {
-			if err := swap.SaysRestored(by); err != nil {
-				return c, err
-			}
-			return c.Seed(seen)
-		})
-		return err
-	})
+	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "Seed", changed(&c, func(c swap.Control, _ time.Time) (swap.Control, error) {
+		if err := swap.SaysRestored(by); err != nil {
+			return c, err
+		}
+		return c.Seed(seen)
+	}))
 	return c, err
+}
+
+// unsettledSwaps is the first point that stands open before a direction may be started, nil
+// for any other scope and in a store without swaps.
+func unsettledSwaps(tx SwitchUnit, scope switches.Scope) (open, err error) {
+	unit, has := tx.(SwapUnit)
+	if !has || scope != swap.Scope(swap.ToUSDD) && scope != swap.Scope(swap.ToUSDC) {
+		return nil, nil
+	}
+	c, err := unit.SwapHouse().Control(false)
+	if errors.Is(err, ErrNoDomain) {
+		return nil, nil
+	}
+	return c.Unsettled(), err
 }
 
 func changeControl(tx SwapUnit, change func(swap.Control, time.Time) (swap.Control, error)) (swap.Control, error) {

@@ -74,8 +74,12 @@ func (s *Withdrawals) Unsettled(ctx context.Context, chain uuid.UUID, limit int)
 }
 
 // unsettled is the first point that stands open before a scope may be started, nil if there is
-// none. Relays have some, chains in a store that has withdrawals, and wallets.
+// none. Relays have some, wallets, chains in a store that has withdrawals, and directions in one that
+// has swaps.
 func unsettled(tx SwitchUnit, scope switches.Scope, state switches.State) (open, err error) {
+	if open, err := unsettledSwaps(tx, scope); state.Recovering && (open != nil || err != nil) {
+		return open, err
+	}
 	if unit, has := tx.(RelayUnit); has && scope == switches.Relays && state.Recovering {
 		now, err := tx.Now()
 		if err != nil {

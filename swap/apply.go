@@ -352,12 +352,27 @@ func (s *step) arrive(e *Observed) (made bool, err error) {
 		none.Kind, none.Text = OwnSender, "a transfer between own accounts is no swap"
 	case e.Amount > MaxAmount:
 		none.Kind, none.Text = InboundTooLarge, fmt.Sprintf("%s came in from %.300q, more than a column holds, and is no item", FormatAmount(e.Amount), e.From)
+	case s.early(e, at):
+		return false, s.refuse(ErrUnsettled, "it came in before the store was restored: finished rows are rebuilt first, see MissingSaid")
 	default:
 		s.create(e, at)
 		return true, nil
 	}
 	s.notes = append(s.notes, none)
 	return false, nil
+}
+
+// before reports whether what came in may have been paid before the store was restored.
+func (s *step) before(e *Observed, at time.Time) bool {
+	recovered := e.Control.RecoveredAt
+	return !recovered.IsZero() && (e.Time.IsZero() || s.p.Since(s.side.direction(), at).Before(recovered))
+}
+
+// early: the row may be one that [Recovered] is to rebuild, which it could not once the item
+// is stored.
+func (s *step) early(e *Observed, at time.Time) bool {
+	_, seen := s.ev.(Observed)
+	return seen && e.Control.forgot() && s.before(e, at)
 }
 
 // creditID is the one form of a credit's id, "txid" or "txid:contract": each part
@@ -381,8 +396,8 @@ func (s *step) create(e *Observed, at time.Time) {
 	i := s.item
 	i.ID, i.Amount, i.From, i.At, i.Stored = e.ID, e.Amount, e.From, at, s.by.At
 	i.StoppedBefore = e.Control.Stopped
-	switch recovered := e.Control.RecoveredAt; {
-	case recovered.IsZero() || !e.Time.IsZero() && !s.p.Since(s.side.direction(), i.At).Before(recovered):
+	switch {
+	case !s.before(e, at):
 		i.LookedBack = s.by.At
 	case e.Time.IsZero():
 		s.hold(ByRecovery, "nobody knows whether it came in before the store was restored, and was paid")

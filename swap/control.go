@@ -26,8 +26,14 @@ type Control struct {
 	RecoveredAt   time.Time
 	SolanaScanned time.Time // the last complete scan of the vault's history began then
 	NexusScanned  time.Time
-	Reference     uint64 // the last one drawn; the first is 1
-	Version       int64
+	// MissingSaid is when somebody said that what [Policy.RecoverMissing] found is stored, or
+	// that there is none, and BooksRead when an operator said that the books of the host
+	// elsewhere were read: each [Settled], hold and order since the copy is said again. Zero:
+	// not since RecoveredAt.
+	MissingSaid time.Time
+	BooksRead   time.Time
+	Reference   uint64 // the last one drawn; the first is 1
+	Version     int64
 }
 
 // unscanned names the chains of which the vault's own history is owed.
@@ -69,14 +75,68 @@ func (c *Control) stops(a Action) string {
 // Restored says that the store is empty or was restored from a copy. Nothing that was
 // begun before may be on its way any more when the vault's history is scanned: see
 // [Scan].Complete. Scans of before count no more, whatever the clock of then said, and
-// the loss is later than all that the row knows.
+// the loss is later than all that the row knows. The reference counter is raised to the unix
+// seconds of the loss x 2^20, so that no number is drawn that was drawn before it, in a copy
+// that was abandoned either.
 func (c Control) Restored(now time.Time) Control {
 	for _, at := range []time.Time{c.RecoveredAt, c.SolanaScanned, c.NexusScanned} {
 		now = later(now, at.Add(time.Microsecond))
 	}
-	c.RecoveredAt, c.SolanaScanned, c.NexusScanned = now, time.Time{}, time.Time{}
+	c.RecoveredAt, c.SolanaScanned, c.NexusScanned, c.MissingSaid, c.BooksRead = now, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	c.Reference = max(c.Reference, uint64(max(0, now.Unix()))<<20)
 	c.Version++
 	return c
+}
+
+// forgot: finished rows of before the loss may be missing still.
+func (c *Control) forgot() bool { return !c.RecoveredAt.IsZero() && c.MissingSaid.IsZero() }
+
+// SaysMissing records that what [Policy.RecoverMissing] found is stored, or that there is none.
+// An operator or the system says so, after a restore; once is enough.
+func (c Control) SaysMissing(by By, now time.Time) (Control, error) {
+	if err := SaysRestored(by); err != nil || !c.forgot() {
+		return c, err
+	}
+	c.MissingSaid = now
+	c.Version++
+	return c, nil
+}
+
+// ReadsBooks records that an operator has read the host's books elsewhere, after a restore, and
+// has said again each [Settled], hold and order since the copy; once is enough.
+func (c Control) ReadsBooks(by By, now time.Time) (Control, error) {
+	switch {
+	case by.Role != Operator:
+		return c, fmt.Errorf("%w: an operator reads the books", statemachine.ErrForbidden)
+	case statemachine.Actor(by.Actor) != nil:
+		return c, statemachine.Actor(by.Actor)
+	case c.RecoveredAt.IsZero() || !c.BooksRead.IsZero():
+		return c, nil
+	}
+	c.BooksRead = now
+	c.Version++
+	return c, nil
+}
+
+// ErrUnsettled refuses, after a restore, what may have been paid or done before it: see
+// [Control.Unsettled], and [Observed] and [Requeue]. It is an [statemachine.ErrHeld].
+var ErrUnsettled = statemachine.NewSentinel("swaps-unsettled", "what went out before the restore is not known yet", statemachine.ErrHeld)
+
+// Unsettled is the first point that stands open before a direction may be started after a
+// restore, an [ErrUnsettled]; nil if there is none. Items of before are looked back for one by one,
+// later.
+func (c Control) Unsettled() error {
+	switch {
+	case c.RecoveredAt.IsZero():
+		return nil
+	case c.forgot():
+		return fmt.Errorf("%w: store what RecoverMissing finds, and say MissingSaid", ErrUnsettled)
+	case c.BooksRead.IsZero():
+		return fmt.Errorf("%w: say again each settled, hold and order since the copy, and say BooksRead", ErrUnsettled)
+	case c.Recovering():
+		return fmt.Errorf("%w: the vault's own history is not scanned yet on %s", ErrUnsettled, c.unscanned())
+	}
+	return nil
 }
 
 // Restored is [Control.Restored] at now by the store's clock, which may be behind that

@@ -20,7 +20,8 @@ type (
 	// treasury: successful, and on Solana finalized. Amount is the net increase
 	// of the treasury's account. Key: ID; with other facts it changes nothing
 	// and is a discrepancy. From an own account, or of more than [MaxAmount], it makes no
-	// item, only that discrepancy; an amount of 0 is [ErrNothing].
+	// item, only that discrepancy; an amount of 0 is [ErrNothing]. After a restore what came
+	// in before it is [ErrUnsettled] until [Control].MissingSaid.
 	Observed struct {
 		By
 		ID        string // of a credit in its one form, see [Credit]
@@ -255,14 +256,15 @@ type (
 	// a no-op.
 	Ordered struct {
 		By
-		Order  Order  `json:",omitzero"`
-		Number int64  // NotSent: the intent; Acknowledge: the discrepancy, from 1
-		Action Action `json:",omitzero"` // PaidBy: what it was for
-		TxID   string // PaidBy: the transaction; NotSent: or the transaction of a mismatch
-		Amount uint64 // PaidBy: what it moved; 0 is what the action pays
-		Height uint64 // NotSent on Solana: the finalized block height
-		Reason string // required but for Release
-		Rival  string `json:",omitempty"` // PaidBy: as in Sighting
+		Order   Order   `json:",omitzero"`
+		Number  int64   // NotSent: the intent; Acknowledge: the discrepancy, from 1
+		Action  Action  `json:",omitzero"` // PaidBy: what it was for
+		TxID    string  // PaidBy: the transaction; NotSent: or the transaction of a mismatch
+		Amount  uint64  // PaidBy: what it moved; 0 is what the action pays
+		Height  uint64  // NotSent on Solana: the finalized block height
+		Reason  string  // required but for Release
+		Rival   string  `json:",omitempty"` // PaidBy: as in Sighting
+		Control Control // Requeue
 	}
 	// Settled is an operator's word that he has given the amount back by hand, outside:
 	// said in the commit of the posting in the host's books, or before it. It closes a
@@ -299,7 +301,8 @@ const (
 	OrderRefund Order = iota + 1
 	OrderQuarantine
 	// Requeue orders what failed for good, or was lost, once more: the counter
-	// of that action begins anew. After [Settled] it is [ErrSettled].
+	// of that action begins anew. After [Settled] it is [ErrSettled], and [ErrUnsettled]
+	// of an item that was not looked back for since a restore.
 	Requeue
 	// HoldItem stops an item; Release ends that.
 	HoldItem

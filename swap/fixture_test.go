@@ -19,7 +19,7 @@ var (
 		p.OwnAccounts = []string{"solana-vault", "nexus-treasury"}
 		return p
 	}()
-	open = swap.Control{SolanaScanned: t0.Add(-time.Hour), NexusScanned: t0.Add(-time.Hour), RecoveredAt: t0.Add(-48 * time.Hour)}
+	open = swap.Control{SolanaScanned: t0.Add(-time.Hour), NexusScanned: t0.Add(-time.Hour), RecoveredAt: t0.Add(-48 * time.Hour), MissingSaid: t0.Add(-47 * time.Hour)}
 )
 
 func by(r swap.Role, at time.Time) swap.By { return swap.By{Actor: r.String(), Role: r, At: at} }
@@ -149,7 +149,7 @@ func (r *run[A]) begun(a swap.Action) swap.Begun {
 	r.sigs++
 	ev := swap.Begun{By: r.worker(), Fence: r.i().Lease.Fence, Number: int64(len(r.i().Intents)) + 1, Action: a, Control: r.ctl}
 	if (a == swap.Send) == (any(r.item) != nil && isDeposit(r.item)) {
-		ev.Reference = uint64(100 + r.sigs)
+		ev.Reference = r.ctl.Reference + uint64(100+r.sigs)
 	} else {
 		ev.Signature, ev.LastValid = "sig"+string(rune('A'+r.sigs)), 1000
 	}

@@ -30,7 +30,8 @@ func (do) Names() []string { return doNames }
 
 var doNames = []string{"fetch memo", "check account", "look up mapping", "count confirmations", "look up", "look back", "begin", "tell the time"}
 
-// Task is one thing that is owed. Key is the same for the same thing.
+// Task is one thing that is owed. Key is the same for the same thing. An idempotency key outside is
+// made of the item, Number and Action: after a restore numbers come again.
 type Task struct {
 	Do      Do `json:",omitzero"`
 	Key     string
@@ -250,7 +251,7 @@ func (a *asking) perform(act Action) {
 		a.add(at, t)
 		return
 	}
-	t := a.task(Begin, "begin/"+number(int64(len(i.Intents))+1))
+	t := a.task(Begin, "begin/"+number(int64(len(i.Intents))+1)+"/"+act.String())
 	t.Number, t.Action, t.Chain, t.Account, t.Net = int64(len(i.Intents))+1, act, chain, to, net
 	if chain == Solana {
 		t.Memo = WriteMemo(act, i.ID, i.Reason)

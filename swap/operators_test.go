@@ -122,7 +122,7 @@ func TestTheHouseIsStopped(t *testing.T) {
 		}
 	}
 	// An item from before the loss needs a look-up of its own.
-	lost := open.Restored(t0.Add(time.Hour))
+	lost, _ := open.Restored(t0.Add(time.Hour)).SaysMissing(by(swap.System, t0), t0)
 	lost = lost.Scanned(swap.Solana, t0.Add(time.Hour)).Scanned(swap.Nexus, t0.Add(time.Hour))
 	o := observedDeposit("sig1", amount)
 	o.Control = lost

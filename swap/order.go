@@ -21,7 +21,7 @@ func (s *step) ordered(e *Ordered) error {
 	case OrderQuarantine:
 		return s.redirect(orderQuarantine, Quarantine, e.Reason)
 	case Requeue:
-		return s.requeue(e.Reason)
+		return s.requeue(e)
 	case HoldItem:
 		if k := s.item.Hold.Kind; k == ByOperator || k == ByMemo { // a memo like ours ends by Release alone, too
 			return nil
@@ -73,7 +73,7 @@ func (s *step) redirect(on trigger, a Action, reason string) error {
 }
 
 // requeue orders what failed for good or was lost once more.
-func (s *step) requeue(reason string) error {
+func (s *step) requeue(e *Ordered) error {
 	a, on := s.side.stage().awaits, requeued
 	owed := s.item.Lost != 0
 	switch x := s.side.(type) {
@@ -101,13 +101,15 @@ func (s *step) requeue(reason string) error {
 		return nil // so it is already
 	case !owed:
 		return s.refuse(statemachine.ErrIllegal, "nothing is lost and attempts are left")
+	case s.item.behind(e.Control):
+		return s.refuse(ErrUnsettled, "it may have been paid before the store was restored: look back first")
 	}
 	if n, in := s.item.landed(); n > 0 {
 		s.settle(in) // of a double payout the other one stands
 	}
 	s.loses(0)
 	s.item.Attempts[a-1] = 0
-	return s.move(on, reason)
+	return s.move(on, e.Reason)
 }
 
 // unhold ends a hold that a person may end. A mismatch and a late outbound end

@@ -9,9 +9,10 @@ import (
 	"github.com/settlehq/settle/swap"
 )
 
-// restored is a copy that was taken up again at the run's time, its scans complete.
+// restored is a copy that was taken up again at the run's time, what it lacked rebuilt and its
+// scans complete.
 func restored[A any](r *run[A]) *run[A] {
-	r.ctl = r.ctl.Restored(r.now)
+	r.ctl, _ = r.ctl.Restored(r.now).SaysMissing(by(swap.System, r.now), r.now)
 	r.ctl = r.ctl.Scanned(swap.Solana, r.now).Scanned(swap.Nexus, r.now)
 	return r
 }

@@ -171,10 +171,14 @@ func rebuild(ctx context.Context, s *store.Swaps, w *world, log func(string, ...
 	}
 	_, err1 := s.Deposits.DoAll(ctx, deposits...)
 	_, err2 := s.Credits.DoAll(ctx, credits...)
-	_, err3 := s.Seed(ctx, by, reference)
+	control, err3 := s.Seed(ctx, by, reference)
 	log("rebuilt %d deposits and %d credits from memos and references; %d outbounds name nobody; the next reference is %d",
-		len(r.Deposits), len(r.Credits), len(r.Unattributed), reference+1)
-	return errors.Join(err1, err2, err3)
+		len(r.Deposits), len(r.Credits), len(r.Unattributed), control.Reference+1)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	_, err := s.MissingSaid(ctx, by)
+	return err
 }
 
 // settled waits until nothing of the vault is on its way, and returns what came in

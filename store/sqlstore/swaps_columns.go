@@ -140,7 +140,7 @@ var controlTable = newTable(table[controlRow]{
 	fixed:   func(c *controlRow) list { return list{{"id int", always(&c.id)}} },
 	state: func(c *controlRow) list {
 		return list{{"recovered_at time", maybe(&c.RecoveredAt)}, {"solana_scanned time", maybe(&c.SolanaScanned)}, {"nexus_scanned time", maybe(&c.NexusScanned)},
-			{"reference int", always(&c.Reference)}, {"version int", always(&c.Version)}}
+			{"missing_said time", maybe(&c.MissingSaid)}, {"books_read time", maybe(&c.BooksRead)}, {"reference int", always(&c.Reference)}, {"version int", always(&c.Version)}}
 	},
 })
 

@@ -148,7 +148,7 @@ func (w World[A]) begin(by swap.By) (World[A], bool) {
 			case swap.Begin:
 				ev := swap.Begun{By: by, Fence: fence, Number: t.Number, Action: t.Action, Control: w.Control}
 				if t.Chain == swap.Nexus {
-					ev.Reference = uint64(t.Number) + 1000*uint64(w.Restores) // a scan has raised the counter
+					ev.Reference = w.Control.Reference + uint64(t.Number) // a restore has raised the counter
 				} else {
 					ev.Signature, ev.LastValid = fmt.Sprintf("sig%d", ev.Number+1000*int64(w.Restores)), 1000
 				}

@@ -198,7 +198,8 @@ CREATE TABLE @swap_waterlines (
 -- One row: the scans of the vault's own history, and the last reference
 -- number that was drawn.
 CREATE TABLE @swap_control (
-	id {int} PRIMARY KEY CHECK (id = 1), recovered_at {time}, solana_scanned {time}, nexus_scanned {time}, reference {int} NOT NULL CHECK (reference >= 0),
+	id {int} PRIMARY KEY CHECK (id = 1), recovered_at {time}, solana_scanned {time}, nexus_scanned {time},
+	missing_said {time}, books_read {time}, reference {int} NOT NULL CHECK (reference >= 0),
 	version {int} NOT NULL
 ) {strict};
 INSERT INTO @swap_control (id, reference, version) VALUES (1, 0, 0);
