@@ -60,9 +60,12 @@ func (s *Swaps) Control(ctx context.Context) (swap.Control, error) {
 // by is an operator, whose call is in the journal, or the system; anybody else is
 // [statemachine.ErrForbidden].
 func (s *Swaps) Restored(ctx context.Context, by swap.By) (c swap.Control, err error) {
-	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "Restored", changed(&c, func(c swap.Control, now time.Time) (swap.Control, error) {
-		return s.policy.Restored(c, now), swap.SaysRestored(by)
-	}))
+	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "Restored", func(tx SwapUnit) error {
+		c, err = changeControl(tx, func(c swap.Control, now time.Time) (swap.Control, error) {
+			return s.policy.Restored(c, now), swap.SaysRestored(by)
+		})
+		return err
+	})
 	return c, err
 }
 
@@ -70,38 +73,39 @@ func (s *Swaps) Restored(ctx context.Context, by swap.By) (c swap.Control, err e
 // stored, by [swap.Policy.RecoverMissing], or that there are none. Until then what came in
 // before is [swap.ErrUnsettled], and the waterline waits with it. by is as in [Swaps.Restored].
 func (s *Swaps) MissingSaid(ctx context.Context, by swap.By) (c swap.Control, err error) {
-	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "MissingSaid", changed(&c, func(c swap.Control, now time.Time) (swap.Control, error) {
-		return c.SaysMissing(by, now)
-	}))
+	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "MissingSaid", func(tx SwapUnit) error {
+		c, err = changeControl(tx, func(c swap.Control, now time.Time) (swap.Control, error) {
+			return c.SaysMissing(by, now)
+		})
+		return err
+	})
 	return c, err
 }
 
 // BooksRead is an operator's word, after a restore, that the books of the host elsewhere were
 // read: each [swap.Settled], hold and order since the copy was made is said again.
 func (s *Swaps) BooksRead(ctx context.Context, by swap.By) (c swap.Control, err error) {
-	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "BooksRead", changed(&c, func(c swap.Control, now time.Time) (swap.Control, error) {
-		return c.ReadsBooks(by, now)
-	}))
-	return c, err
-}
-
-// changed is changeControl that leaves the row in c.
-func changed(c *swap.Control, change func(swap.Control, time.Time) (swap.Control, error)) func(SwapUnit) error {
-	return func(tx SwapUnit) (err error) {
-		*c, err = changeControl(tx, change)
+	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "BooksRead", func(tx SwapUnit) error {
+		c, err = changeControl(tx, func(c swap.Control, now time.Time) (swap.Control, error) {
+			return c.ReadsBooks(by, now)
+		})
 		return err
-	}
+	})
+	return c, err
 }
 
 // Seed raises the reference counter to what was seen on the chain. by is as in
 // [Swaps.Restored].
 func (s *Swaps) Seed(ctx context.Context, by swap.By, seen uint64) (c swap.Control, err error) {
-	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "Seed", changed(&c, func(c swap.Control, _ time.Time) (swap.Control, error) {
-		if err := swap.SaysRestored(by); err != nil {
-			return c, err
-		}
-		return c.Seed(seen)
-	}))
+	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "Seed", func(tx SwapUnit) error {
+		c, err = changeControl(tx, func(c swap.Control, _ time.Time) (swap.Control, error) {
+			if err := swap.SaysRestored(by); err != nil {
+				return c, err
+			}
+			return c.Seed(seen)
+		})
+		return err
+	})
 	return c, err
 }
 

@@ -17,7 +17,9 @@ func (db *swaps) houseVersions(t *testing.T) {
 	control := func() swap.Control { return must(db.service.Control(ctx))(t) }
 	old := control()
 	now := old.Restored(start.Add(time.Hour)).Scanned(swap.Solana, start.Add(2*time.Hour)).Scanned(swap.Nexus, start.Add(3*time.Hour))
-	now = must(now.Seed(41))(t)
+	now = must(now.SaysMissing(swapBy(swap.System, "host"), start.Add(4*time.Hour)))(t)
+	now = must(now.ReadsBooks(swapBy(swap.Operator, "oscar"), start.Add(5*time.Hour)))(t)
+	now = must(now.Seed(now.Reference + 41))(t)
 	save := func() error {
 		return db.Update(ctx, func(tx store.SwapUnit) error { return tx.SwapHouse().SaveControl(old, now) })
 	}
@@ -41,7 +43,7 @@ func (db *swaps) houseVersions(t *testing.T) {
 			return tx.SwapHouse().SaveControl(c, next)
 		})
 	})...))
-	if c := control(); c.Reference != 41+uint64(concurrentAttempts) {
+	if c := control(); c.Reference != now.Reference+uint64(concurrentAttempts) {
 		t.Errorf("%d draws end at %d", concurrentAttempts, c.Reference)
 	}
 

@@ -382,7 +382,9 @@ func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, sw
 		claim()
 		l.do(swap.MemoFetched{By: by(swap.Worker), Memos: []string{"nexus:carol"}}, swap.Elapsed{By: by(swap.System), Control: house})
 	}
-	fresh(func(o *swap.Observed) { o.Control.RecoveredAt = start.Add(1000 * time.Hour) })
+	fresh(func(o *swap.Observed) {
+		o.Control.RecoveredAt, o.Control.MissingSaid = start.Add(1000*time.Hour), start.Add(1000*time.Hour)
+	})
 	l.later()
 	view := swap.View{From: head().At.Add(-25 * time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}
 	l.do(swap.Looked{By: by(swap.Worker), Finding: swap.LookMissing, View: view, Nexus: view, Control: swap.Control{RecoveredAt: start}})

@@ -265,9 +265,9 @@ SELECT x.id
 	FROM unnest($1::text::bigint[]) AS u(id) LIMIT (SELECT NULL::bigint)) AS r)
 	ORDER BY x.id FOR NO KEY UPDATE OF x;
 -- controlTable.made.insertOne
-INSERT INTO @swap_control (id, recovered_at, solana_scanned, nexus_scanned, reference, version) SELECT r.id, r.recovered_at, r.solana_scanned, r.nexus_scanned, r.reference, r.version
-	FROM (SELECT u.id, u.recovered_at, u.solana_scanned, u.nexus_scanned, u.reference, u.version
-	FROM unnest($1::text::bigint[], $2::text::timestamptz[], $3::text::timestamptz[], $4::text::timestamptz[], $5::text::bigint[], $6::text::bigint[]) AS u(id, recovered_at, solana_scanned, nexus_scanned, reference, version) LIMIT (SELECT NULL::bigint)) AS r;
+INSERT INTO @swap_control (id, recovered_at, solana_scanned, nexus_scanned, missing_said, books_read, reference, version) SELECT r.id, r.recovered_at, r.solana_scanned, r.nexus_scanned, r.missing_said, r.books_read, r.reference, r.version
+	FROM (SELECT u.id, u.recovered_at, u.solana_scanned, u.nexus_scanned, u.missing_said, u.books_read, u.reference, u.version
+	FROM unnest($1::text::bigint[], $2::text::timestamptz[], $3::text::timestamptz[], $4::text::timestamptz[], $5::text::timestamptz[], $6::text::timestamptz[], $7::text::bigint[], $8::text::bigint[]) AS u(id, recovered_at, solana_scanned, nexus_scanned, missing_said, books_read, reference, version) LIMIT (SELECT NULL::bigint)) AS r;
 -- controlTable.made.storedNow
 SELECT n.*
 	FROM (SELECT u.id, u.record, u.old_version
@@ -284,9 +284,9 @@ UPDATE @swap_control AS x
 	WHERE x.id = r.id AND x.version = r.old_version;
 -- controlTable.made.updateOne
 UPDATE @swap_control AS x
-	SET recovered_at = r.recovered_at, solana_scanned = r.solana_scanned, nexus_scanned = r.nexus_scanned, reference = r.reference, version = r.version
-	FROM (SELECT u.recovered_at, u.solana_scanned, u.nexus_scanned, u.reference, u.version, u.id, u.old_version
-	FROM unnest($1::text::timestamptz[], $2::text::timestamptz[], $3::text::timestamptz[], $4::text::bigint[], $5::text::bigint[], $6::text::bigint[], $7::text::bigint[]) AS u(recovered_at, solana_scanned, nexus_scanned, reference, version, id, old_version) LIMIT (SELECT NULL::bigint)) AS r
+	SET recovered_at = r.recovered_at, solana_scanned = r.solana_scanned, nexus_scanned = r.nexus_scanned, missing_said = r.missing_said, books_read = r.books_read, reference = r.reference, version = r.version
+	FROM (SELECT u.recovered_at, u.solana_scanned, u.nexus_scanned, u.missing_said, u.books_read, u.reference, u.version, u.id, u.old_version
+	FROM unnest($1::text::timestamptz[], $2::text::timestamptz[], $3::text::timestamptz[], $4::text::timestamptz[], $5::text::timestamptz[], $6::text::bigint[], $7::text::bigint[], $8::text::bigint[], $9::text::bigint[]) AS u(recovered_at, solana_scanned, nexus_scanned, missing_said, books_read, reference, version, id, old_version) LIMIT (SELECT NULL::bigint)) AS r
 	WHERE x.id = r.id AND x.version = r.old_version;
 -- countActivities
 SELECT count(CASE WHEN activity_type = 'fail_relay_sync' THEN 1 END), count(CASE WHEN activity_type = 'complete_relay_sync' THEN 1 END)
@@ -2842,7 +2842,7 @@ SELECT x.id
 	WHERE j.batch_id = x.id AND j.review) AND (x.lease_holder = $6 OR $6 IS NULL) AND (x.chain_id = $4 OR $4 IS NULL) AND (x.operation_wallet_address_id = $5 OR $5 IS NULL) AND (x.created_at, x.id) < ($1, $2)
 	ORDER BY x.created_at DESC, x.id DESC LIMIT $3;
 -- lockControl
-SELECT x.id, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.reference, x.version
+SELECT x.id, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.missing_said, x.books_read, x.reference, x.version
 	FROM @swap_control x
 	WHERE x.id = 1 FOR NO KEY UPDATE;
 -- lockLines
@@ -3548,7 +3548,7 @@ SELECT x.name, x.machines, x.cursor, x.lease_fence, x.lease_until, x.stopped, x.
 	FROM @settle_consumers x
 	WHERE x.name = $1;
 -- selectControl
-SELECT x.id, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.reference, x.version
+SELECT x.id, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.missing_said, x.books_read, x.reference, x.version
 	FROM @swap_control x
 	WHERE x.id = 1;
 -- selectDispatches

@@ -230,8 +230,8 @@ SELECT x.id
 	FROM json_each(?1)) AS r)
 	ORDER BY x.id FOR NO KEY UPDATE OF x;
 -- controlTable.made.insertOne
-INSERT INTO @swap_control (id, recovered_at, solana_scanned, nexus_scanned, reference, version)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+INSERT INTO @swap_control (id, recovered_at, solana_scanned, nexus_scanned, missing_said, books_read, reference, version)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
 -- controlTable.made.storedNow
 SELECT x.id, x.version, 0, l.version
 	FROM (SELECT value->>0 AS id, value->>1 AS record, value->>2 AS old_version
@@ -245,8 +245,8 @@ UPDATE @swap_control AS x
 	WHERE x.id = ?2 AND x.version = ?3;
 -- controlTable.made.updateOne
 UPDATE @swap_control AS x
-	SET recovered_at = ?1, solana_scanned = ?2, nexus_scanned = ?3, reference = ?4, version = ?5
-	WHERE x.id = ?6 AND x.version = ?7;
+	SET recovered_at = ?1, solana_scanned = ?2, nexus_scanned = ?3, missing_said = ?4, books_read = ?5, reference = ?6, version = ?7
+	WHERE x.id = ?8 AND x.version = ?9;
 -- countActivities
 SELECT count(CASE WHEN activity_type = 'fail_relay_sync' THEN 1 END), count(CASE WHEN activity_type = 'complete_relay_sync' THEN 1 END)
 	FROM @activities
@@ -2626,7 +2626,7 @@ SELECT x.id
 	WHERE j.batch_id = x.id AND j.review) AND (x.lease_holder = ?6 OR ?6 IS NULL) AND (x.chain_id = ?4 OR ?4 IS NULL) AND (x.operation_wallet_address_id = ?5 OR ?5 IS NULL) AND (x.created_at, x.id) < (?1, ?2)
 	ORDER BY x.created_at DESC, x.id DESC LIMIT ?3;
 -- lockControl
-SELECT x.id, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.reference, x.version
+SELECT x.id, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.missing_said, x.books_read, x.reference, x.version
 	FROM @swap_control x
 	WHERE x.id = 1 FOR NO KEY UPDATE;
 -- lockLines
@@ -3296,7 +3296,7 @@ SELECT x.name, x.machines, x.cursor, x.lease_fence, x.lease_until, x.stopped, x.
 	FROM @settle_consumers x
 	WHERE x.name = ?1;
 -- selectControl
-SELECT x.id, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.reference, x.version
+SELECT x.id, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.missing_said, x.books_read, x.reference, x.version
 	FROM @swap_control x
 	WHERE x.id = 1;
 -- selectDispatches
