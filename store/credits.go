@@ -109,7 +109,7 @@ func (w creditWork) Turn(ctx context.Context, done []HeldCredit, n int) ([]worke
 }
 
 func (w creditWork) Release(c swap.Credit) HeldCredit {
-	return HeldCredit{c, []swap.Event{swap.Released{By: w.by(), Fence: c.Lease.Fence}}}
+	return HeldCredit{c, []swap.Event{swap.GivenBack{By: w.by(), Fence: c.Lease.Fence}}}
 }
 
 // Panicked says nothing: the worker logs the value, and nothing was learnt.

@@ -127,7 +127,7 @@ func (w depositWork) Turn(ctx context.Context, done []HeldDeposit, n int) ([]wor
 }
 
 func (w depositWork) Release(d swap.Deposit) HeldDeposit {
-	return HeldDeposit{d, []swap.Event{swap.Released{By: w.by(), Fence: d.Lease.Fence}}}
+	return HeldDeposit{d, []swap.Event{swap.GivenBack{By: w.by(), Fence: d.Lease.Fence}}}
 }
 
 // Panicked says nothing: the worker logs the value, and nothing was learnt.

@@ -42,7 +42,7 @@ func writeSwap(ctx context.Context, tx SwapUnit, s *Swaps, id string) (stale swa
 	if err != nil {
 		return stale, err
 	}
-	if stale, err = s.policy.ApplyDeposit(d, swap.Ordered{By: by(swap.Operator), Order: swap.HoldItem, Reason: "self-check"}, at); err != nil {
+	if stale, err = s.policy.ApplyDeposit(d, swap.Held{By: by(swap.Operator), Reason: "self-check"}, at); err != nil {
 		return stale, err
 	}
 	// Within one transaction a second claim is the domain's to refuse.

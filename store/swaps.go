@@ -133,11 +133,10 @@ func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
 	case swap.Answered:
 		e.Rival, err = h.rival(a, ev)
 		return e, err
-	case swap.Ordered:
-		if e.Order == swap.Requeue {
-			e.Control, err = h.control(false)
-			return e, err
-		}
+	case swap.Requeued:
+		e.Control, err = h.control(false)
+		return e, err
+	case swap.PaidBy:
 		e.Rival, err = h.rival(a, ev)
 		return e, err
 	case swap.Begun:

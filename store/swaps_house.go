@@ -357,7 +357,7 @@ func (s *Swaps) Stats(ctx context.Context, window time.Duration) (swap.Stats, er
 
 // Acknowledge says by an operator's name that a discrepancy of no item was dealt
 // with, so that its alert ends. Those of an item are dealt with by
-// [swap.Acknowledge].
+// [swap.Acknowledged].
 func (s *Swaps) Acknowledge(ctx context.Context, operator string, d swap.Discrepancy) error {
 	by := swap.By{Actor: operator, Role: swap.Operator}
 	return call(ctx, s.update, by, DomainSwaps, "swap discrepancy", d.Key, "Acknowledge", func(tx SwapUnit) error {

@@ -124,8 +124,8 @@ func (s *step) take() error {
 		return s.observe(&e)
 	case Claimed:
 		return s.claim(&e)
-	case Released:
-		return s.release(&e)
+	case GivenBack:
+		return s.giveBack(&e)
 	case Revoked:
 		return s.revoke(&e)
 	case Begun:
@@ -138,8 +138,8 @@ func (s *step) take() error {
 		return s.outbound(&e)
 	case Elapsed:
 		return s.elapsed(&e)
-	case Ordered:
-		return s.ordered(&e)
+	case RefundOrdered, QuarantineOrdered, Requeued, Held, Released, NotSent, PaidBy, Dropped, Acknowledged:
+		return s.ordered()
 	case Settled:
 		return s.handed(&e)
 	case Recovered:

@@ -109,7 +109,7 @@ func TestASenderThatIsNotRefunded(t *testing.T) {
 	d.owes(swap.Tell).elapse().is("to be quarantined").release().begin(swap.Quarantine)
 	d = ready(t)
 	d.p = exchange
-	d.order(swap.OrderRefund).elapse().is("to be quarantined")
+	d.order(swap.RefundOrdered{}).elapse().is("to be quarantined")
 	for _, enter := range []func(*testing.T) *run[swap.Credit]{refundPending, collecting} {
 		c := enter(t)
 		c.p = exchange

@@ -44,7 +44,7 @@ func (r *run[A]) over() *run[A] {
 // there, is followed as soon as it can be.
 func TestAnItemFollowsWhatHasPaid(t *testing.T) {
 	t.Run("a refund is ordered of a debit that is final", func(t *testing.T) {
-		debited(t).order(swap.OrderRefund).found(1, 10).attended().is(debitedText).found(1, 10).is("debit_confirmed").over()
+		debited(t).order(swap.RefundOrdered{}).found(1, 10).attended().is(debitedText).found(1, 10).is("debit_confirmed").over()
 	})
 	t.Run("a quarantine that failed for good has paid", func(t *testing.T) {
 		r := toBeQuarantined(t)
@@ -54,7 +54,7 @@ func TestAnItemFollowsWhatHasPaid(t *testing.T) {
 				r.prove()
 			}
 		}
-		r.is("quarantine failed").attended().found(3, 1).attended().found(3, 10).attended().order(swap.Requeue).attended()
+		r.is("quarantine failed").attended().found(3, 1).attended().found(3, 10).attended().order(swap.Requeued{}).attended()
 		r.elapse().is("quarantine sent, awaiting confirmation").over()
 	})
 	t.Run("a debit is final, and the refund after it fails", func(t *testing.T) {
@@ -63,12 +63,12 @@ func TestAnItemFollowsWhatHasPaid(t *testing.T) {
 		r.elapse().is(debitedText).attended().elapse().is("debit_confirmed").over()
 	})
 	t.Run("a quarantine has paid behind a debit that landed with an error", func(t *testing.T) {
-		r := ready(t).begin(swap.Send).answer(statemachine.Failed).prove().order(swap.OrderQuarantine).release().begin(swap.Quarantine).answer(statemachine.Failed)
+		r := ready(t).begin(swap.Send).answer(statemachine.Failed).prove().order(swap.QuarantineOrdered{}).release().begin(swap.Quarantine).answer(statemachine.Failed)
 		r.found(1, 1).is(debitedText).failedOnChain(1).is(toBeRefundedText).found(2, 1).attended().found(2, 10).is(toBeRefundedText).attended()
 		if s := r.next(); s.Party != swap.Operator {
 			t.Fatalf("owed: %+v", s)
 		}
-		r.order(swap.OrderQuarantine).attended().elapse().is("quarantine sent, awaiting confirmation").over()
+		r.order(swap.QuarantineOrdered{}).attended().elapse().is("quarantine sent, awaiting confirmation").over()
 	})
 	late := func(t *testing.T) *run[swap.Credit] {
 		return sending(t).answer(statemachine.Failed).missing(1).wait(6*time.Minute).begin(swap.Send).found(1, 1)
@@ -88,12 +88,12 @@ func TestAnItemFollowsWhatHasPaid(t *testing.T) {
 		r.found(2, 10).attended().found(1, 10).found(2, 10).elapse().is("processed").over().kinds(swap.LateOutbound, swap.DoublePayout)
 	})
 	t.Run("paid_by beside a refund that is sent", func(t *testing.T) {
-		r := refundSent(t).do(swap.Ordered{By: by(swap.Operator, t0), Order: swap.PaidBy, Action: swap.Send, TxID: "manual", Amount: 5_000_000, Reason: "x"})
+		r := refundSent(t).do(swap.PaidBy{By: by(swap.Operator, t0), Action: swap.Send, TxID: "manual", Amount: 5_000_000, Reason: "x"})
 		r.found(2, 1).kinds().attended().found(1, 10).found(2, 10).is("refund_confirmed").over().kinds(swap.DoublePayout)
 	})
 	t.Run("a refund that was paid by hand, and is not there", func(t *testing.T) {
 		r := refundSent(t).wait(time.Hour)
-		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Refund, TxID: "manual", Reason: "x"}).missing(1).attended().is("to be quarantined")
+		r.do(swap.PaidBy{By: r.operator(), Action: swap.Refund, TxID: "manual", Reason: "x"}).missing(1).attended().is("to be quarantined")
 		r.claim().refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
 		r.found(2, 1).is("refund sent, awaiting confirmation").attended().found(2, 10).is("refund_confirmed").over()
 	})
@@ -102,7 +102,7 @@ func TestAnItemFollowsWhatHasPaid(t *testing.T) {
 // What took the place of a lost outbound ends the loss; nobody is told to pay again.
 func TestALossEndsWithWhatHasPaidSince(t *testing.T) {
 	byHand := func(r *run[swap.Deposit], a swap.Action) *run[swap.Deposit] {
-		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: a, TxID: "byhand", Reason: "x"})
+		r.do(swap.PaidBy{By: r.operator(), Action: a, TxID: "byhand", Reason: "x"})
 		return r
 	}
 	lost := func() *run[swap.Deposit] {
@@ -126,32 +126,32 @@ func TestALossEndsWithWhatHasPaidSince(t *testing.T) {
 	if s := r.next(); !strings.Contains(s.Why, "intent 2, a refund, has paid") {
 		t.Errorf("owed: %+v", s)
 	}
-	r.found(2, 10).order(swap.Requeue).attended().elapse().attended().elapse().is("refund_confirmed").over()
+	r.found(2, 10).order(swap.Requeued{}).attended().elapse().attended().elapse().is("refund_confirmed").over()
 }
 
 // A credit that was never mapped ends in quarantine like any other, and its move is
 // ordered again where it is.
 func TestALostMoveOfAnUnmappedCreditIsRequeued(t *testing.T) {
-	r := collecting(t).order(swap.OrderQuarantine).begin(swap.Quarantine).answer(statemachine.Done)
-	r.wait(time.Hour).missing(1).attended().order(swap.Requeue).is("quarantined").attended().begin(swap.Quarantine)
+	r := collecting(t).order(swap.QuarantineOrdered{}).begin(swap.Quarantine).answer(statemachine.Done)
+	r.wait(time.Hour).missing(1).attended().order(swap.Requeued{}).is("quarantined").attended().begin(swap.Quarantine)
 	// After three attempts, too.
-	r = collecting(t).order(swap.OrderQuarantine)
+	r = collecting(t).order(swap.QuarantineOrdered{})
 	for range 3 {
 		r.wait(6 * time.Minute).begin(swap.Quarantine).answer(statemachine.Failed).prove()
 	}
 	if s := r.attended().next(); s.Party != swap.Operator {
 		t.Errorf("owed: %+v", s)
 	}
-	r.order(swap.Requeue).attended().wait(6 * time.Minute).begin(swap.Quarantine)
+	r.order(swap.Requeued{}).attended().wait(6 * time.Minute).begin(swap.Quarantine)
 	// A lost refund goes back to where it came from.
 	back := collecting(t).begin(swap.Refund).answer(statemachine.Done).is("refunded").wait(time.Hour).missing(1)
-	back.order(swap.Requeue).is("collecting refund").begin(swap.Refund)
+	back.order(swap.Requeued{}).is("collecting refund").begin(swap.Refund)
 }
 
 // Each fact is a version: what settled a quarantined credit too.
 func TestSettlingIsAVersion(t *testing.T) {
 	for _, confirmations := range []uint64{1, 10} {
-		r := awaiting(t).order(swap.OrderQuarantine).is("quarantined")
+		r := awaiting(t).order(swap.QuarantineOrdered{}).is("quarantined")
 		v := r.i().Version
 		r.found(1, confirmations)
 		if r.item.SettledBy != 1 || r.i().Version != v+1 || len(r.last.Log) != 1 || len(r.last.Notes) != 1 {
@@ -163,7 +163,7 @@ func TestSettlingIsAVersion(t *testing.T) {
 
 func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
 	gone := swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}
-	drop := func(by swap.By) swap.Ordered { return swap.Ordered{By: by, Order: swap.Drop, Reason: "x"} }
+	drop := func(by swap.By) swap.Dropped { return swap.Dropped{By: by, Reason: "x"} }
 	for name, make := range map[string]func(*testing.T) *run[swap.Credit]{
 		"ready": creditReady, "balance check": balanceCheck, "collecting": collecting, "refund pending": refundPending,
 		"sending": func(t *testing.T) *run[swap.Credit] { return sending(t).answer(statemachine.Failed).prove() },
@@ -172,7 +172,7 @@ func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
 		if s := r.next(); s.Why == "" {
 			t.Errorf("%s: owed %+v", name, s)
 		}
-		r.order(swap.Drop).is("processed as fees").over()
+		r.order(swap.Dropped{}).is("processed as fees").over()
 		if m := r.item.Money(); m != (swap.Money{}) {
 			t.Errorf("%s: money %+v", name, m)
 		}
@@ -187,7 +187,7 @@ func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
 	back := swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Count: 2}
 	r.do(back).attended() // it is there again
 	r.do(begun(r)).answer(statemachine.Failed).do(gone).attended().refused(drop(r.operator()), statemachine.ErrIllegal).prove().attended()
-	r.order(swap.Drop).is("processed as fees").kinds(swap.InboundGone).over()
+	r.order(swap.Dropped{}).is("processed as fees").kinds(swap.InboundGone).over()
 	if m := r.item.Money(); m != (swap.Money{}) {
 		t.Errorf("a quarantined one that was dropped: %+v", m)
 	}
@@ -201,9 +201,9 @@ func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
 	}
 	// A lost move or refund is not made again.
 	lost := quarantined(t).begin(swap.Quarantine).answer(statemachine.Done).do(gone)
-	lost.wait(time.Hour).missing(1).attended().order(swap.Requeue).attended().refused(begun(lost), statemachine.ErrHeld).order(swap.Drop).over()
-	lost = refunded(t).do(gone).wait(time.Hour).missing(1).attended().order(swap.Requeue).is("refund pending").attended().claim()
-	lost.refused(lost.begun(swap.Refund), statemachine.ErrHeld).order(swap.Drop).is("processed as fees").over()
+	lost.wait(time.Hour).missing(1).attended().order(swap.Requeued{}).attended().refused(begun(lost), statemachine.ErrHeld).order(swap.Dropped{}).over()
+	lost = refunded(t).do(gone).wait(time.Hour).missing(1).attended().order(swap.Requeued{}).is("refund pending").attended().claim()
+	lost.refused(lost.begun(swap.Refund), statemachine.ErrHeld).order(swap.Dropped{}).is("processed as fees").over()
 	// What has gone out stays as it is.
 	quarantined(t).begin(swap.Quarantine).answer(statemachine.Done).found(1, 10).do(gone).kinds(swap.InboundGone).over().is("quarantined").
 		refused(drop(by(swap.Operator, t0)), statemachine.ErrIllegal)
@@ -231,13 +231,13 @@ func TestSoundRowsAreNotCorrupt(t *testing.T) {
 func TestAFeeThatLeavesNothingToMoveIsAnOperators(t *testing.T) {
 	r := quarantined(t)
 	r.p.Credits.Quarantine = amount
-	r.order(swap.HoldItem).order(swap.Release) // its schedule is derived anew
+	r.order(swap.Held{}).order(swap.Released{}) // its schedule is derived anew
 	if s := r.attended().next(); s.Party != swap.Operator || s.Why == "" || !r.i().CheckAt.IsZero() {
 		t.Errorf("owed: %+v", s)
 	}
 	r.elapse().is("quarantined")
 	r.p = policy
-	r.release().order(swap.Requeue).begin(swap.Quarantine)
+	r.release().order(swap.Requeued{}).begin(swap.Quarantine)
 }
 
 // A policy's hold waits for a payment to be given up. One that lands ends it.
@@ -256,7 +256,7 @@ func TestAnOrderThatIsCarriedOutGivesNoReason(t *testing.T) {
 	r := toBeRefunded(t)
 	r.item.Reason = 0
 	before := r.item
-	if r.order(swap.OrderRefund); !reflect.DeepEqual(r.item, before) || !r.last.Empty() {
+	if r.order(swap.RefundOrdered{}); !reflect.DeepEqual(r.item, before) || !r.last.Empty() {
 		t.Errorf("it changed %+v", r.item)
 	}
 }
@@ -307,13 +307,13 @@ func TestSomebodyIsToldOfWhatWaitsForAPerson(t *testing.T) {
 		}
 	}
 	told(r, r.now, r.now)
-	r.order(swap.Requeue)
+	r.order(swap.Requeued{})
 	told(r, r.now, r.i().Entered.Add(policy.OverdueAfter))
-	held := quarantined(t).order(swap.HoldItem)
+	held := quarantined(t).order(swap.Held{})
 	told(held, held.now, held.now.Add(24*time.Hour))
-	held.order(swap.Release)
+	held.order(swap.Released{})
 	told(held, held.now, held.i().Entered.Add(policy.OverdueAfter))
-	waits := creditReady(t).order(swap.HoldItem) // by its age
+	waits := creditReady(t).order(swap.Held{}) // by its age
 	if !waits.i().OverdueAt.IsZero() {
 		t.Errorf("held: overdue at %v", waits.i().OverdueAt)
 	}
@@ -339,10 +339,10 @@ func TestSomebodyIsToldOfWhatWaitsForAPerson(t *testing.T) {
 // A move that was lost is not owed once a refund turned out to be paid, and requeue
 // takes that back no more.
 func TestRequeueLeavesWhatSettledACredit(t *testing.T) {
-	r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.OrderQuarantine)
+	r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.QuarantineOrdered{})
 	r.release().begin(swap.Quarantine).answer(statemachine.Done).wait(time.Hour).missing(2).kinds(swap.OutboundLost)
 	r.found(1, 1).kinds(swap.OutboundLost, swap.LateOutbound, swap.PaidWhileQuarantined).attended()
-	requeue := swap.Ordered{By: r.operator(), Order: swap.Requeue, Reason: "x"}
+	requeue := swap.Requeued{By: r.operator(), Reason: "x"}
 	r.refused(requeue, statemachine.ErrIllegal)
 	if r.item.SettledBy != 1 || r.i().Lost != 0 {
 		t.Errorf("settled by %d, lost %d", r.item.SettledBy, r.i().Lost)
@@ -350,7 +350,7 @@ func TestRequeueLeavesWhatSettledACredit(t *testing.T) {
 	// As an older version has stored it.
 	old := *r
 	old.item.Lost = 2
-	if old.order(swap.Requeue); old.item.SettledBy != 1 || old.i().Lost != 0 {
+	if old.order(swap.Requeued{}); old.item.SettledBy != 1 || old.i().Lost != 0 {
 		t.Errorf("settled by %d, lost %d", old.item.SettledBy, old.i().Lost)
 	}
 	// The move lands after all: both have paid. It is lost again: the refund stands.
@@ -374,7 +374,7 @@ func TestAMoveInThePlaceOfALostRefundIsWaitedFor(t *testing.T) {
 		"missing":  func(r *run[swap.Credit]) { r.wait(time.Hour).missing(2) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).order(swap.OrderQuarantine).found(1, 1)
+			r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).order(swap.QuarantineOrdered{}).found(1, 1)
 			r.failedOnChain(1).kinds(swap.LateOutbound, swap.PaidWhileQuarantined, swap.OutboundLost)
 			if r.item.SettledBy != 1 || r.i().Lost != 1 {
 				t.Fatalf("settled by %d, lost %d", r.item.SettledBy, r.i().Lost)
@@ -388,7 +388,7 @@ func TestAMoveInThePlaceOfALostRefundIsWaitedFor(t *testing.T) {
 			if s := r.next(); r.i().Lost != 2 || s.Party != swap.Operator || !r.i().Overdue(r.now.Add(time.Microsecond)) {
 				t.Errorf("lost %d, owed: %+v", r.i().Lost, s)
 			}
-			r.order(swap.Requeue).begin(swap.Quarantine)
+			r.order(swap.Requeued{}).begin(swap.Quarantine)
 		})
 	}
 }

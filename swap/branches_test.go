@@ -42,7 +42,7 @@ func TestAReferenceOfAnotherTimeLineEndsByNotSent(t *testing.T) {
 			if x.is(status).kinds(swap.Mismatch).attended(); x.latest().Proof != 0 || x.i().Hold.Kind != swap.ByMismatch {
 				t.Fatalf("%v: %+v, hold %v", o, x.latest(), x.i().Hold)
 			}
-			x.do(swap.Ordered{By: x.operator(), Order: swap.NotSent, TxID: "bb", Reason: "it is y's"}).wait(time.Microsecond).attended()
+			x.do(swap.NotSent{By: x.operator(), TxID: "bb", Reason: "it is y's"}).wait(time.Microsecond).attended()
 			part := x.view(1)
 			part.CannotLand = false
 			if look(part); x.latest().Proof != 0 {
@@ -111,7 +111,7 @@ func TestALookUpThatFindsSomethingIsNoNegative(t *testing.T) {
 			look := swap.Looked{By: x.worker(), Number: 1, Finding: swap.LookFound, Seen: seen, View: x.view(1)}
 			x.do(look)
 			if c.said {
-				x.do(swap.Ordered{By: x.operator(), Order: swap.NotSent, TxID: "bb", Reason: "it is y's"})
+				x.do(swap.NotSent{By: x.operator(), TxID: "bb", Reason: "it is y's"})
 			}
 			if c.spoil(&look.Seen); x.do(look).latest().Proof != 0 {
 				t.Errorf("%+v", x.latest())
@@ -140,7 +140,7 @@ func TestAReferenceOfAnotherTimeLineEndsByPaidBy(t *testing.T) {
 	if look.Seen = branched(x, "sig1"); look.Seen.Denied {
 		t.Fatal("nobody has said not_sent of it")
 	}
-	x.do(swap.Ordered{By: x.operator(), Order: swap.NotSent, TxID: "bb", Reason: "it is y's"})
+	x.do(swap.NotSent{By: x.operator(), TxID: "bb", Reason: "it is y's"})
 	look.Seen = branched(x, "sig1")
 	y.do(look).is(debitedText).do(look).is("debit_confirmed").over()
 	if in := y.latest(); in.Claim != "nexus bb" {
@@ -199,7 +199,7 @@ func TestARebuiltRowTakesNoReferenceOfAnother(t *testing.T) {
 		t.Fatalf("hold %v, %+v", y.i().Hold, y.i().Intents)
 	}
 	y.do(y.paidBy(swap.Send, "bb"), swap.Looked{By: y.worker(), Number: 1, Finding: swap.LookFound, Seen: seen}).kinds(swap.Mismatch)
-	x.do(swap.Outbound{By: by(swap.Observer, x.now), Seen: branched(x, "")}, swap.Ordered{By: x.operator(), Order: swap.NotSent, TxID: "bb", Reason: "it is y's"})
+	x.do(swap.Outbound{By: by(swap.Observer, x.now), Seen: branched(x, "")}, swap.NotSent{By: x.operator(), TxID: "bb", Reason: "it is y's"})
 	look := swap.Looked{By: y.worker(), Number: 1, Finding: swap.LookFound, Seen: branched(x, "sig1")}
 	y.do(look).do(look).is("debit_confirmed").do(y.paidBy(swap.Send, "bb")).over() // which ends the mismatch
 }
@@ -210,7 +210,7 @@ func TestWhatIsNotFinalOrHasNoNumberIsNoOther(t *testing.T) {
 	x := ready(t).begin(swap.Send).answer(statemachine.Done).release().wait(time.Hour).watch(1)
 	seen := branched(x, "")
 	look := swap.Looked{By: x.worker(), Number: 1, Finding: swap.LookFound, Seen: seen, View: x.view(1)}
-	x.do(look, swap.Ordered{By: x.operator(), Order: swap.NotSent, TxID: "bb", Reason: "it is y's"})
+	x.do(look, swap.NotSent{By: x.operator(), TxID: "bb", Reason: "it is y's"})
 	look.Seen.Confirmations = policy.FinalConfirmations - 1
 	if x.do(look); x.latest().Proof != 0 {
 		t.Errorf("denied, and not final: %+v", x.latest())
@@ -247,7 +247,7 @@ func TestWhatIsNotFinalOrHasNoNumberIsNoOther(t *testing.T) {
 func TestNotSentCountsFromWhenThePersonLooked(t *testing.T) {
 	x := ready(t).begin(swap.Send).release()
 	over := x.latest().SendBy.Add(policy.CallTimeout)
-	order := swap.Ordered{By: by(swap.Operator, over), Order: swap.NotSent, Number: 1, Reason: "nothing is there"}
+	order := swap.NotSent{By: by(swap.Operator, over), Number: 1, Reason: "nothing is there"}
 	for _, c := range []struct {
 		looked time.Time
 		ok     bool

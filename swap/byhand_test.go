@@ -25,11 +25,11 @@ func givenBack[A any](r *run[A]) *run[A] {
 	silent.Reason = ""
 	r.refused(silent, statemachine.ErrInvalid)
 	r.do(r.byHand("refund 1")).over().do(r.byHand("refund 1")).refused(r.byHand("refund 2"), statemachine.ErrConflict)
-	requeue := swap.Ordered{By: r.operator(), Order: swap.Requeue, Reason: "x"}
+	requeue := swap.Requeued{By: r.operator(), Reason: "x"}
 	if r.refused(requeue, swap.ErrSettled).refused(requeue, statemachine.ErrIllegal); !r.i().OverdueAt.IsZero() {
 		r.t.Errorf("overdue at %v", r.i().OverdueAt)
 	}
-	r.refused(swap.Ordered{By: r.operator(), Order: swap.HoldItem, Reason: "x"}, statemachine.ErrIllegal).elapse().over()
+	r.refused(swap.Held{By: r.operator(), Reason: "x"}, statemachine.ErrIllegal).elapse().over()
 	m := any(&r.item).(interface{ Money() swap.Money }).Money()
 	if m.Held != 0 || m.GivenBack+m.Quarantined+m.Fees != m.Deposited {
 		r.t.Errorf("money %+v", m)
@@ -49,7 +49,7 @@ func TestWhatIsGivenBackByHandIsPaidNoMore(t *testing.T) {
 		return quarantined(t).begin(swap.Quarantine).answer(statemachine.Done)
 	}
 	givenBack(quarantineFailed(t)).is("quarantine failed")
-	givenBack(quarantineFailed(t).order(swap.HoldItem))
+	givenBack(quarantineFailed(t).order(swap.Held{}))
 	givenBack(aside(t).found(1, 10))
 	givenBack(aside(t).wait(time.Hour).missing(1).unsolved(swap.OutboundLost)).unsolved()
 	givenBack(moved(t).found(1, 10))
@@ -63,7 +63,7 @@ func TestWhatIsGivenBackByHandIsPaidNoMore(t *testing.T) {
 	aside(t).refused(r.byHand("x"), statemachine.ErrHeld)
 	refunded(t).found(1, 10).refused(r.byHand("x"), statemachine.ErrIllegal)
 	refunded(t).refused(r.byHand("x"), statemachine.ErrIllegal)
-	awaiting(t).order(swap.OrderQuarantine).refused(r.byHand("x"), statemachine.ErrHeld).found(1, 10).found(1, 10).refused(r.byHand("x"), statemachine.ErrIllegal)
+	awaiting(t).order(swap.QuarantineOrdered{}).refused(r.byHand("x"), statemachine.ErrHeld).found(1, 10).found(1, 10).refused(r.byHand("x"), statemachine.ErrIllegal)
 	for s, w := range depositWaits {
 		if d := w.enter(t); s != swap.DepositQuarantined && s != swap.DepositQuarantineFailed {
 			d.refused(d.byHand("x"), statemachine.ErrIllegal)
@@ -86,12 +86,12 @@ func TestWhatIsPaidAndGivenBackIsADiscrepancy(t *testing.T) {
 	r := givenBack(quarantined(t).release().begin(swap.Quarantine).answer(statemachine.Failed).prove())
 	r.found(1, 10).found(1, 10).unsolved(swap.LateOutbound).over() // the house's own
 	late := func(t *testing.T) *run[swap.Credit] {
-		return givenBack(refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.OrderQuarantine))
+		return givenBack(refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.QuarantineOrdered{}))
 	}
 	r = late(t).found(1, 9).attended().unsolved(swap.LateOutbound, swap.PaidWhileQuarantined)
 	r.wait(time.Hour).missing(1).attended().unsolved() // it was taken back
 	r = late(t).found(1, 10).found(1, 10).over().unsolved(swap.LateOutbound, swap.PaidWhileQuarantined, swap.PaidAndGivenBack)
-	r.refused(swap.Ordered{By: r.operator(), Order: swap.Requeue, Reason: "x"}, swap.ErrSettled)
+	r.refused(swap.Requeued{By: r.operator(), Reason: "x"}, swap.ErrSettled)
 	d := givenBack(quarantineFailed(t))
 	d.do(d.paidBy(swap.Refund, "byhand")).attended().found(4, 10).found(4, 10).attended().unsolved(swap.PaidAndGivenBack)
 	if !errors.Is(swap.ErrSettled, statemachine.ErrIllegal) {
@@ -116,9 +116,9 @@ func TestAfterAHoldAnOrderIsNamed(t *testing.T) {
 		}
 	}
 	names("order a refund", "a quarantine")
-	d.order(swap.HoldItem)
+	d.order(swap.Held{})
 	names("release it")
-	d.order(swap.Release)
+	d.order(swap.Released{})
 	names("order a refund", "order a quarantine", "paid_by")
-	d.order(swap.OrderRefund).is(toBeRefundedText).begin(swap.Refund)
+	d.order(swap.RefundOrdered{}).is(toBeRefundedText).begin(swap.Refund)
 }

@@ -9,13 +9,13 @@ import (
 )
 
 // paidBy files an outbound for an item.
-func (r *run[A]) paidBy(a swap.Action, txid string) swap.Ordered {
-	return swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: a, TxID: txid, Reason: "by hand"}
+func (r *run[A]) paidBy(a swap.Action, txid string) swap.PaidBy {
+	return swap.PaidBy{By: r.operator(), Action: a, TxID: txid, Reason: "by hand"}
 }
 
 func (r *run[A]) notSent(number int64) *run[A] {
 	r.t.Helper()
-	return r.wait(time.Hour).do(swap.Ordered{By: r.operator(), Order: swap.NotSent, Number: number, Reason: "another's"})
+	return r.wait(time.Hour).do(swap.NotSent{By: r.operator(), Number: number, Reason: "another's"})
 }
 
 // What an operator has filed for another item refuses no evidence of this one: it is
@@ -119,7 +119,7 @@ func TestNotSentTakesBackWhatWasFiled(t *testing.T) {
 	c := refundPending(t)
 	c.do(c.paidBy(swap.Refund, "ab"))
 	c.found(1, 10).found(1, 10).is("refunded").notSent(1).is("refunded").kinds(swap.OutboundLost).attended()
-	c.order(swap.Requeue).is("refund pending").begin(swap.Refund)
+	c.order(swap.Requeued{}).is("refund pending").begin(swap.Refund)
 
 	d = ready(t)
 	d.do(d.paidBy(swap.Send, "ab"))
@@ -133,7 +133,7 @@ func TestNotSentTakesBackWhatWasFiled(t *testing.T) {
 	}
 
 	d = debited(t).wait(time.Hour)
-	d.refused(swap.Ordered{By: d.operator(), Order: swap.NotSent, Number: 1, Reason: "x"}, statemachine.ErrIllegal)
+	d.refused(swap.NotSent{By: d.operator(), Number: 1, Reason: "x"}, statemachine.ErrIllegal)
 }
 
 // not_sent of what was filed and never claimed, since another item had it, is on file

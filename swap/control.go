@@ -119,7 +119,7 @@ func (c Control) ReadsBooks(by By, now time.Time) (Control, error) {
 }
 
 // ErrUnsettled refuses, after a restore, what may have been paid or done before it: see
-// [Control.Unsettled], and [Observed] and [Requeue]. It is an [statemachine.ErrHeld].
+// [Control.Unsettled], and [Observed] and [Requeued]. It is an [statemachine.ErrHeld].
 var ErrUnsettled = statemachine.NewSentinel("swaps-unsettled", "what went out before the restore is not known yet", statemachine.ErrHeld)
 
 // Unsettled is the first point that stands open before a direction may be started after a

@@ -32,7 +32,7 @@ func TestNothingLeavesPendingBelowTwoConfirmations(t *testing.T) {
 	if !r.i().Overdue(r.now) {
 		t.Error("it is not overdue")
 	}
-	r.refused(swap.Ordered{By: r.operator(), Order: swap.OrderRefund, Reason: "x"}, statemachine.ErrIllegal)
+	r.refused(swap.RefundOrdered{By: r.operator(), Reason: "x"}, statemachine.ErrIllegal)
 	count(r, 2)
 	r.do(r.mapping()).is("ready for processing")
 	t.Run("taken back by a reorganisation", func(t *testing.T) {
@@ -192,9 +192,9 @@ func TestCreditRefunds(t *testing.T) {
 			"refund pending":    refunded(t),
 			"collecting refund": collecting(t).begin(swap.Refund).answer(statemachine.Done),
 		} {
-			r.refused(swap.Ordered{By: r.operator(), Order: swap.Requeue, Reason: "x"}, statemachine.ErrIllegal)
+			r.refused(swap.Requeued{By: r.operator(), Reason: "x"}, statemachine.ErrIllegal)
 			r.wait(time.Hour).missing(1).is("refunded").kinds(swap.OutboundLost)
-			r.order(swap.Requeue).is(name)
+			r.order(swap.Requeued{}).is(name)
 			if r.i().Attempts.Of(swap.Refund) != 0 {
 				t.Error("the attempts are not reset")
 			}
@@ -226,16 +226,16 @@ func TestQuarantinedCreditsOweTheMove(t *testing.T) {
 		}
 		r.i().Lease, r.now = statemachine.Lease{Holder: "worker", Fence: 9, Until: r.now.Add(2 * time.Hour)}, r.now.Add(time.Hour)
 		r.refused(r.begun(swap.Quarantine), statemachine.ErrIllegal)
-		r.order(swap.Requeue).release().begin(swap.Quarantine)
+		r.order(swap.Requeued{}).release().begin(swap.Quarantine)
 	})
 	t.Run("lost", func(t *testing.T) {
 		r := quarantined(t).begin(swap.Quarantine).answer(statemachine.Done).wait(time.Hour).missing(1).kinds(swap.OutboundLost)
 		r.i().Lease = statemachine.Lease{Holder: "worker", Fence: 9, Until: r.now.Add(time.Hour)}
 		r.refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
-		r.order(swap.Requeue).is("quarantined").release().begin(swap.Quarantine).answer(statemachine.Done)
+		r.order(swap.Requeued{}).is("quarantined").release().begin(swap.Quarantine).answer(statemachine.Done)
 	})
 	t.Run("an earlier refund was paid", func(t *testing.T) {
-		r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).order(swap.OrderQuarantine).is("quarantined")
+		r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).order(swap.QuarantineOrdered{}).is("quarantined")
 		r.claim().refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
 		r.found(1, 10).is("quarantined").kinds(swap.LateOutbound, swap.PaidWhileQuarantined)
 		if r.item.SettledBy != 1 {
@@ -248,17 +248,17 @@ func TestQuarantinedCreditsOweTheMove(t *testing.T) {
 		r.refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
 	})
 	t.Run("an earlier refund was paid, and is taken back", func(t *testing.T) {
-		r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).order(swap.OrderQuarantine).found(1, 1).wait(time.Hour).missing(1)
+		r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).order(swap.QuarantineOrdered{}).found(1, 1).wait(time.Hour).missing(1)
 		r.kinds(swap.LateOutbound, swap.PaidWhileQuarantined, swap.OutboundLost)
 		r.i().Lease = statemachine.Lease{Holder: "worker", Fence: 9, Until: r.now.Add(time.Hour)}
 		r.refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
 		if s := r.p.NextCredit(r.item, open, r.now); s.Party != swap.Operator {
 			t.Errorf("owed: %+v", s)
 		}
-		r.order(swap.Requeue).do(r.begun(swap.Quarantine))
+		r.order(swap.Requeued{}).do(r.begun(swap.Quarantine))
 	})
 	t.Run("an earlier refund is found after the move", func(t *testing.T) {
-		r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.OrderQuarantine)
+		r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.QuarantineOrdered{})
 		r.release().begin(swap.Quarantine).answer(statemachine.Done).found(1, 10).found(1, 10).is("quarantined").kinds(swap.LateOutbound).found(2, 10).kinds(swap.LateOutbound, swap.DoublePayout)
 		if d := r.i().Discrepancies[1]; d.Amount != amount || d.Other != 9_999_000 {
 			t.Errorf("%+v", d)
@@ -275,24 +275,24 @@ func TestACreditThatVanishes(t *testing.T) {
 	if _, waits := r.item.Waits(t0.Add(time.Microsecond)); waits {
 		t.Error("the waterline waits for it for ever")
 	}
-	r.order(swap.Drop).is("processed as fees").kinds(swap.InboundGone)
+	r.order(swap.Dropped{}).is("processed as fees").kinds(swap.InboundGone)
 	if m := r.item.Money(); m != (swap.Money{}) {
 		t.Errorf("money %+v", m)
 	}
 	t.Run("and comes back", func(t *testing.T) {
 		r := ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Count: 2})
-		r.claim().do(r.mapping()).is("ready for processing").refused(swap.Ordered{By: r.operator(), Order: swap.Drop, Reason: "x"}, statemachine.ErrIllegal)
+		r.claim().do(r.mapping()).is("ready for processing").refused(swap.Dropped{By: r.operator(), Reason: "x"}, statemachine.ErrIllegal)
 	})
 	t.Run("after its mapping: nothing is paid", func(t *testing.T) {
 		r := creditReady(t).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}).claim()
 		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), statemachine.ErrHeld)
 	})
-	pending(t).refused(swap.Ordered{By: by(swap.Operator, t0), Order: swap.Drop, Reason: "x"}, statemachine.ErrIllegal)
+	pending(t).refused(swap.Dropped{By: by(swap.Operator, t0), Reason: "x"}, statemachine.ErrIllegal)
 }
 
 func TestALostRefundThatIsFoundIsNotLost(t *testing.T) {
 	r := refunded(t).wait(time.Hour).missing(1).kinds(swap.OutboundLost).found(1, 10).is("refunded").found(1, 10)
-	r.refused(swap.Ordered{By: r.operator(), Order: swap.Requeue, Reason: "x"}, statemachine.ErrIllegal)
+	r.refused(swap.Requeued{By: r.operator(), Reason: "x"}, statemachine.ErrIllegal)
 	if m := r.item.Money(); m.Refunded != 9_999_000 {
 		t.Errorf("money %+v", m)
 	}

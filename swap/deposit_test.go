@@ -58,7 +58,7 @@ func TestAMemoOfOursFromOutsideIsHeld(t *testing.T) {
 		if r.i().Hold.Kind != swap.ByMemo {
 			t.Errorf("%q: hold %v", text, r.i().Hold)
 		}
-		r.wait(48 * time.Hour).elapse().is("detected").order(swap.Release).elapse().is("to be refunded")
+		r.wait(48 * time.Hour).elapse().is("detected").order(swap.Released{}).elapse().is("to be refunded")
 	}
 }
 
@@ -120,7 +120,7 @@ func TestStaleDeposits(t *testing.T) {
 		r.prove().elapse().is("to be quarantined")
 	})
 	t.Run("held", func(t *testing.T) {
-		r := checked(ready(t)).order(swap.HoldItem).wait(limit).order(swap.Release)
+		r := checked(ready(t)).order(swap.Held{}).wait(limit).order(swap.Released{})
 		r.now = t0.Add(2 * limit)
 		r.elapse().is("ready for processing").wait(time.Microsecond).elapse().is("to be quarantined")
 	})
@@ -191,7 +191,7 @@ func TestThreeAttemptsOfEachAction(t *testing.T) {
 			r.begin(swap.Quarantine).answer(statemachine.Failed).is("to be quarantined").prove().release()
 		}
 		r.begin(swap.Quarantine).answer(statemachine.Failed).is("quarantine failed").prove()
-		r.order(swap.Requeue).is("to be quarantined")
+		r.order(swap.Requeued{}).is("to be quarantined")
 		if r.i().Attempts.Of(swap.Quarantine) != 0 || r.latest().Number != 3 {
 			t.Errorf("attempts %v after %d intents", r.i().Attempts, r.latest().Number)
 		}
@@ -234,7 +234,7 @@ func TestCooldown(t *testing.T) {
 	r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
 	r.refused(r.begun(swap.Send), statemachine.ErrIllegal).wait(time.Microsecond).do(r.begun(swap.Send))
 	// Another action is not cooled.
-	r = ready(t).begin(swap.Send).answer(statemachine.Failed).prove().order(swap.OrderRefund)
+	r = ready(t).begin(swap.Send).answer(statemachine.Failed).prove().order(swap.RefundOrdered{})
 	r.i().Lease.Until = r.now.Add(time.Hour)
 	r.do(r.begun(swap.Refund))
 	// After a deferred one it is a minute, from the answer, then twice as long after
@@ -307,8 +307,8 @@ func TestTheConfirmationTimeoutNeedsTimeAndProof(t *testing.T) {
 	t.Run("policy hold", func(t *testing.T) {
 		r := debited(t)
 		r.p.OnTimeout = swap.OnTimeoutHold
-		r.wait(time.Hour).missing(1).is("debited, awaiting confirmation").refused(swap.Ordered{By: r.operator(), Order: swap.Release}, statemachine.ErrIllegal)
-		r.order(swap.OrderRefund).is("to be refunded").begin(swap.Refund)
+		r.wait(time.Hour).missing(1).is("debited, awaiting confirmation").refused(swap.Released{By: r.operator()}, statemachine.ErrIllegal)
+		r.order(swap.RefundOrdered{}).is("to be refunded").begin(swap.Refund)
 	})
 	t.Run("an error on chain moves at once", func(t *testing.T) { debited(t).failedOnChain(1).is("to be refunded") })
 	t.Run("an error that is not final moves nothing", func(t *testing.T) {
@@ -355,9 +355,9 @@ func TestQuarantinedDepositsAreWatchedUntilFinal(t *testing.T) {
 		t.Errorf("money %+v, due %v", r.item.Money(), r.i().CheckAt)
 	}
 	r = toBeQuarantined(t).begin(swap.Quarantine).answer(statemachine.Done)
-	r.refused(swap.Ordered{By: r.operator(), Order: swap.Requeue, Reason: "x"}, statemachine.ErrIllegal)
+	r.refused(swap.Requeued{By: r.operator(), Reason: "x"}, statemachine.ErrIllegal)
 	r.wait(time.Hour).missing(1).is("quarantine sent, awaiting confirmation").kinds(swap.OutboundLost)
-	r.order(swap.Requeue).is("to be quarantined").begin(swap.Quarantine).answer(statemachine.Done).found(2, 10).is("quarantine sent, awaiting confirmation")
+	r.order(swap.Requeued{}).is("to be quarantined").begin(swap.Quarantine).answer(statemachine.Done).found(2, 10).is("quarantine sent, awaiting confirmation")
 }
 
 func TestObservedAgain(t *testing.T) {

@@ -47,8 +47,8 @@ func TestWhatAChainTakesBackIsNoDiscrepancy(t *testing.T) {
 		twice(t).found(2, 9).found(1, 10).unsolved(swap.LateOutbound).found(2, 10).found(2, 10).unsolved(swap.LateOutbound, swap.DoublePayout)
 	})
 	t.Run("what settled a quarantined credit", func(t *testing.T) {
-		r := awaiting(t).order(swap.OrderQuarantine).found(1, 1).unsolved(swap.PaidWhileQuarantined)
-		r.wait(time.Hour).missing(1).unsolved(swap.OutboundLost).attended().order(swap.Requeue).unsolved().release().begin(swap.Quarantine)
+		r := awaiting(t).order(swap.QuarantineOrdered{}).found(1, 1).unsolved(swap.PaidWhileQuarantined)
+		r.wait(time.Hour).missing(1).unsolved(swap.OutboundLost).attended().order(swap.Requeued{}).unsolved().release().begin(swap.Quarantine)
 	})
 	t.Run("a loss", func(t *testing.T) {
 		r := toBeQuarantined(t).begin(swap.Quarantine).answer(statemachine.Done).wait(time.Hour).missing(1).unsolved(swap.OutboundLost)
@@ -117,7 +117,7 @@ func TestWhatEvidenceRefutesIsNoDiscrepancy(t *testing.T) {
 		if r.outbound(s).unsolved(swap.Mismatch); r.i().Hold.Kind != swap.ByMismatch {
 			t.Error("a final one is for a person, whatever was proved")
 		}
-		r.do(swap.Ordered{By: r.operator(), Order: swap.NotSent, TxID: s.TxID, Reason: "seen"}).outbound(s).unsolved()
+		r.do(swap.NotSent{By: r.operator(), TxID: s.TxID, Reason: "seen"}).outbound(s).unsolved()
 	})
 	t.Run("on Nexus the intent has no transaction yet", func(t *testing.T) {
 		misread := func() (*run[swap.Deposit], swap.Sighting) {

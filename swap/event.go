@@ -119,8 +119,8 @@ type (
 		By
 		Fence int64
 	}
-	// Released gives an item back. Key: Fence.
-	Released struct {
+	// GivenBack gives an item back; when it is due stays. Key: Fence.
+	GivenBack struct {
 		By
 		Fence int64
 	}
@@ -252,25 +252,11 @@ type (
 		By
 		Control Control
 	}
-	// Ordered is an operator's order. An order that is carried out already is
-	// a no-op.
-	Ordered struct {
-		By
-		Order   Order   `json:",omitzero"`
-		Number  int64   // NotSent: the intent; Acknowledge: the discrepancy, from 1
-		Action  Action  `json:",omitzero"` // PaidBy: what it was for
-		TxID    string  // PaidBy: the transaction; NotSent: or the transaction of a mismatch
-		Amount  uint64  // PaidBy: what it moved; 0 is what the action pays
-		Height  uint64  // NotSent on Solana: the finalized block height
-		Reason  string  // required but for Release
-		Rival   string  `json:",omitempty"` // PaidBy: as in Sighting
-		Control Control // Requeue
-	}
 	// Settled is an operator's word that he has given the amount back by hand, outside:
 	// said in the commit of the posting in the host's books, or before it. It closes a
 	// deposit whose quarantine has failed, what is quarantined, and a credit whose
 	// refund is lost; while an outbound of it may still pay it is ErrHeld. Afterwards
-	// nothing is begun and [Requeue] is [ErrSettled]; evidence is taken as ever, and
+	// nothing is begun and [Requeued] is [ErrSettled]; evidence is taken as ever, and
 	// what was paid or refunded after all is a discrepancy. Key: Reference; another one
 	// is ErrConflict.
 	Settled struct {
@@ -291,50 +277,78 @@ type (
 	}
 )
 
-// Order is what an operator may order.
-// Values: OrderRefund, OrderQuarantine, Requeue, HoldItem, Release, NotSent, PaidBy, Drop, Acknowledge.
-type Order = statemachine.Enum[order]
-
-const (
-	// OrderRefund and OrderQuarantine choose how the item ends. They end a hold
+// What an operator orders. What is carried out already is a no-op. A reason is required but for
+// [Released], and bounded.
+type (
+	// RefundOrdered and QuarantineOrdered choose how the item ends. They end a hold
 	// by policy. While an intent is open they are ErrHeld.
-	OrderRefund Order = iota + 1
-	OrderQuarantine
-	// Requeue orders what failed for good, or was lost, once more: the counter
+	RefundOrdered struct {
+		By
+		Reason string
+	}
+	QuarantineOrdered struct {
+		By
+		Reason string
+	}
+	// Requeued orders what failed for good, or was lost, once more: the counter
 	// of that action begins anew. After [Settled] it is [ErrSettled], and [ErrUnsettled]
 	// of an item that was not looked back for since a restore.
-	Requeue
-	// HoldItem stops an item; Release ends that.
-	HoldItem
-	Release
-	// NotSent closes an intent as proved, by the operator's name. It is refused
+	Requeued struct {
+		By
+		Reason  string
+		Control Control
+	}
+	// Held stops an item; Released ends that.
+	Held struct {
+		By
+		Reason string
+	}
+	Released struct {
+		By
+		Reason string
+	}
+	// NotSent closes an intent as proved, by the operator's name, or says that the
+	// transaction of a mismatch is no payment of the item. It is refused
 	// while the intent may still be sent: until SendBy + [Policy].CallTimeout by By.At, when
 	// the person looked. Without By.At it counts once look-ups have seen that time pass, see
 	// [Intent].Missed.
-	NotSent
+	NotSent struct {
+		By
+		Number int64  // the intent
+		TxID   string // or the transaction of a mismatch
+		Height uint64 // on Solana: the finalized block height
+		Reason string
+	}
 	// PaidBy confirms, by the operator's name, that a transaction paid for the
 	// item: it is filed, or reopened if it was proved not to have paid, and its
 	// look-up finishes the item.
-	PaidBy
-	// Drop gives up a credit that has vanished.
-	Drop
-	// Acknowledge says that a person has dealt with a discrepancy.
-	Acknowledge
+	PaidBy struct {
+		By
+		Action Action `json:",omitzero"` // what it was for
+		TxID   string
+		Amount uint64 // what it moved; 0 is what the action pays
+		Reason string
+		Rival  string `json:",omitempty"` // as in Sighting
+	}
+	// Dropped gives up a credit that has vanished.
+	Dropped struct {
+		By
+		Reason string
+	}
+	// Acknowledged says that a person has dealt with a discrepancy.
+	Acknowledged struct {
+		By
+		Number int64 // the discrepancy, from 1
+		Reason string
+	}
 )
-
-type order struct{}
-
-func (order) Kind() string    { return "order" }
-func (order) Names() []string { return orderNames }
-
-var orderNames = []string{"refund", "quarantine", "requeue", "hold", "release", "not_sent", "paid_by", "drop", "acknowledge"}
 
 // Speakers are the roles that may send an event; none for what is no event of the domain.
 func Speakers(ev Event) statemachine.Roles[Role] {
 	switch ev.(type) {
 	case Observed, Confirmations, Outbound:
 		return byObserver | bySystem
-	case MemoFetched, AccountChecked, MappingLooked, Claimed, Released, Begun, Answered:
+	case MemoFetched, AccountChecked, MappingLooked, Claimed, GivenBack, Begun, Answered:
 		return byWorker
 	case Revoked:
 		return byWorker | byOperator
@@ -342,7 +356,7 @@ func Speakers(ev Event) statemachine.Roles[Role] {
 		return byWorker | byObserver
 	case Elapsed:
 		return byWorker | bySystem
-	case Ordered, Settled:
+	case RefundOrdered, QuarantineOrdered, Requeued, Held, Released, NotSent, PaidBy, Dropped, Acknowledged, Settled:
 		return byOperator
 	case Recovered:
 		return bySystem
@@ -353,8 +367,9 @@ func Speakers(ev Event) statemachine.Roles[Role] {
 // Events returns an empty one of each event, in no order that means anything.
 func Events() []Event {
 	return []Event{
-		Observed{}, Confirmations{}, Outbound{}, MemoFetched{}, AccountChecked{}, MappingLooked{}, Claimed{}, Released{},
-		Begun{}, Answered{}, Revoked{}, Looked{}, Elapsed{}, Ordered{}, Settled{}, Recovered{},
+		Observed{}, Confirmations{}, Outbound{}, MemoFetched{}, AccountChecked{}, MappingLooked{}, Claimed{}, GivenBack{},
+		Begun{}, Answered{}, Revoked{}, Looked{}, Elapsed{}, Settled{}, Recovered{},
+		RefundOrdered{}, QuarantineOrdered{}, Requeued{}, Held{}, Released{}, NotSent{}, PaidBy{}, Dropped{}, Acknowledged{},
 	}
 }
 

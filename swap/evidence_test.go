@@ -23,7 +23,7 @@ func TestNothingIsBegunBeforeEveryEarlierIntentIsProved(t *testing.T) {
 		r.missing(1).do(r.begun(swap.Send))
 	}
 	r := ready(t).begin(swap.Send).answer(statemachine.Unknown)
-	r.refused(swap.Ordered{By: r.operator(), Order: swap.OrderRefund, Reason: "x"}, statemachine.ErrHeld)
+	r.refused(swap.RefundOrdered{By: r.operator(), Reason: "x"}, statemachine.ErrHeld)
 	// An answer under the lease moves SendBy.
 	r = ready(t).begin(swap.Send)
 	sent, lease := r.now, r.i().Lease.Until
@@ -32,7 +32,7 @@ func TestNothingIsBegunBeforeEveryEarlierIntentIsProved(t *testing.T) {
 		t.Errorf("send by %v, lease until %v", by, lease)
 	}
 	// It holds before it is kept as fees, too.
-	rr := memo(deposits(t).do(observedDeposit("sig1", 150_000)), "nexus:carol").begin(swap.Send).answer(statemachine.Failed).order(swap.OrderRefund)
+	rr := memo(deposits(t).do(observedDeposit("sig1", 150_000)), "nexus:carol").begin(swap.Send).answer(statemachine.Failed).order(swap.RefundOrdered{})
 	rr.p.Deposits.Refund = 150_000
 	rr.elapse().is(toBeRefundedText).prove().elapse().is("processed, amount after fees <= 0")
 }
@@ -117,23 +117,23 @@ func TestAnswers(t *testing.T) {
 
 func TestAnOutboundThatPaidAfterAll(t *testing.T) {
 	t.Run("nothing later: the item follows the money", func(t *testing.T) {
-		r := ready(t).begin(swap.Send).answer(statemachine.Failed).prove().order(swap.OrderRefund).found(1, 1).is(debitedText).kinds(swap.LateOutbound)
+		r := ready(t).begin(swap.Send).answer(statemachine.Failed).prove().order(swap.RefundOrdered{}).found(1, 1).is(debitedText).kinds(swap.LateOutbound)
 		if r.latest().Proof != 0 {
 			t.Error("the proof stands")
 		}
 		r.found(1, 10).is("debit_confirmed")
-		toBeRefunded(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.OrderQuarantine).found(1, 1).is("refund sent, awaiting confirmation")
-		ready(t).begin(swap.Send).answer(statemachine.Failed).order(swap.OrderQuarantine).found(1, 1).is(debitedText)
-		sending(t).answer(statemachine.Failed).order(swap.OrderRefund).found(1, 1).is(awaitingText).kinds(swap.LateOutbound)
+		toBeRefunded(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.QuarantineOrdered{}).found(1, 1).is("refund sent, awaiting confirmation")
+		ready(t).begin(swap.Send).answer(statemachine.Failed).order(swap.QuarantineOrdered{}).found(1, 1).is(debitedText)
+		sending(t).answer(statemachine.Failed).order(swap.RefundOrdered{}).found(1, 1).is(awaitingText).kinds(swap.LateOutbound)
 	})
 	t.Run("a later one is open: held until both are settled", func(t *testing.T) {
 		later := func(t *testing.T) *run[swap.Credit] {
-			r := sending(t).answer(statemachine.Failed).prove().order(swap.OrderRefund).release().begin(swap.Refund)
+			r := sending(t).answer(statemachine.Failed).prove().order(swap.RefundOrdered{}).release().begin(swap.Refund)
 			r.found(1, 10).is("refund pending").kinds(swap.LateOutbound)
 			if r.i().Hold.Kind != swap.ByLate {
 				t.Errorf("hold %v", r.i().Hold)
 			}
-			return r.refused(swap.Ordered{By: r.operator(), Order: swap.Release}, statemachine.ErrIllegal)
+			return r.refused(swap.Released{By: r.operator()}, statemachine.ErrIllegal)
 		}
 		later(t).prove().is(awaitingText).found(1, 10).is("processed")
 		r := later(t).answer(statemachine.Failed).is(awaitingText)
@@ -146,7 +146,7 @@ func TestAnOutboundThatPaidAfterAll(t *testing.T) {
 		}
 	})
 	t.Run("a later one is done", func(t *testing.T) {
-		r := sending(t).answer(statemachine.Failed).prove().order(swap.OrderRefund).release().begin(swap.Refund).answer(statemachine.Done).is("refunded")
+		r := sending(t).answer(statemachine.Failed).prove().order(swap.RefundOrdered{}).release().begin(swap.Refund).answer(statemachine.Done).is("refunded")
 		r.found(1, 1).is("refunded").found(1, 10).kinds(swap.LateOutbound).found(2, 10).kinds(swap.LateOutbound, swap.DoublePayout)
 		r.found(1, 10).outbound(sighting(*r.i().Intent(1), 20, true))
 		if len(r.i().Discrepancies) != 2 {
@@ -187,9 +187,9 @@ func TestMismatches(t *testing.T) {
 				t.Fatalf("hold %v", r.i().Hold)
 			}
 			r.answer(statemachine.Failed).prove().release()
-			r.refused(swap.Ordered{By: r.operator(), Order: swap.Release}, statemachine.ErrIllegal)
-			r.refused(swap.Ordered{By: r.operator(), Order: swap.Acknowledge, Number: 1, Reason: "x"}, statemachine.ErrIllegal)
-			r.do(swap.Ordered{By: r.operator(), Order: swap.NotSent, TxID: s.TxID, Reason: "a test of ours"})
+			r.refused(swap.Released{By: r.operator()}, statemachine.ErrIllegal)
+			r.refused(swap.Acknowledged{By: r.operator(), Number: 1, Reason: "x"}, statemachine.ErrIllegal)
+			r.do(swap.NotSent{By: r.operator(), TxID: s.TxID, Reason: "a test of ours"})
 			if r.i().Hold.Kind != 0 {
 				t.Error("it is held still")
 			}
@@ -218,7 +218,7 @@ func TestMismatches(t *testing.T) {
 		r := creditReady(t)
 		s := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "foreign", Memo: "nexus_txid:tx1", Amount: 9_490_001, Destination: "x", Token: "USDC", Finalized: true}
 		r.outbound(s).kinds(swap.Mismatch)
-		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "foreign", Reason: "by hand"}).is("refund pending")
+		r.do(swap.PaidBy{By: r.operator(), Action: swap.Send, TxID: "foreign", Reason: "by hand"}).is("refund pending")
 		r.claim().refused(r.begun(swap.Refund), statemachine.ErrHeld)
 		r.found(1, 10).is(awaitingText).found(1, 10).is("processed")
 		if m := r.item.Money(); m.PaidOut != 9_490_001 || m.Held != 0 || m.Excess != 0 {
@@ -265,7 +265,7 @@ func TestFromQuarantineFailedLookUpsGoOn(t *testing.T) {
 		t.Errorf("owed: %+v", s)
 	}
 	r.found(3, 10).is("quarantine failed").kinds(swap.LateOutbound)
-	r.order(swap.Requeue).is("to be quarantined").elapse().is("quarantine sent, awaiting confirmation").found(3, 10)
+	r.order(swap.Requeued{}).is("to be quarantined").elapse().is("quarantine sent, awaiting confirmation").found(3, 10)
 	if m := r.item.Money(); m.Quarantined != 9_900_000 || m.Held != 0 {
 		t.Errorf("money %+v", m)
 	}

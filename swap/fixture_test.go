@@ -127,12 +127,21 @@ func (r *run[A]) elapse() *run[A] {
 }
 
 // order gives an operator's order.
-func (r *run[A]) order(o swap.Order) *run[A] {
+func (r *run[A]) order(ev swap.Event) *run[A] {
 	r.t.Helper()
-	return r.do(swap.Ordered{By: r.operator(), Order: o, Reason: "because"})
+	return r.do(ordered(ev, r.operator(), "because"))
 }
 
 // claim takes the lease, waiting until the item is due.
+// ordered is an order by somebody, for a reason.
+func ordered(ev swap.Event, by swap.By, reason string) swap.Event {
+	to := reflect.New(reflect.TypeOf(ev)).Elem()
+	to.Set(reflect.ValueOf(ev))
+	to.FieldByName("By").Set(reflect.ValueOf(by))
+	to.FieldByName("Reason").SetString(reason)
+	return to.Interface().(swap.Event)
+}
+
 func (r *run[A]) claim() *run[A] {
 	r.t.Helper()
 	if l := r.i().Lease; l.Holder == "worker" && l.Held(r.now) {
@@ -279,7 +288,7 @@ func (r *run[A]) prove() *run[A] {
 func (r *run[A]) release() *run[A] {
 	r.t.Helper()
 	if r.i().Lease.Held(r.now) {
-		r.do(swap.Released{By: r.worker(), Fence: r.i().Lease.Fence})
+		r.do(swap.GivenBack{By: r.worker(), Fence: r.i().Lease.Fence})
 	}
 	return r
 }
@@ -327,7 +336,7 @@ func refundSent(t *testing.T) *run[swap.Deposit] {
 
 func toBeQuarantined(t *testing.T) *run[swap.Deposit] {
 	t.Helper()
-	return toBeRefunded(t).order(swap.OrderQuarantine).is("to be quarantined")
+	return toBeRefunded(t).order(swap.QuarantineOrdered{}).is("to be quarantined")
 }
 
 func pending(t *testing.T) *run[swap.Credit] {
@@ -389,7 +398,7 @@ func refunded(t *testing.T) *run[swap.Credit] {
 
 func quarantined(t *testing.T) *run[swap.Credit] {
 	t.Helper()
-	return refundPending(t).order(swap.OrderQuarantine).is("quarantined")
+	return refundPending(t).order(swap.QuarantineOrdered{}).is("quarantined")
 }
 
 // kinds of the discrepancies on file.

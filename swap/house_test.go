@@ -375,7 +375,7 @@ func TestNobodyIsForgotten(t *testing.T) {
 	for name, r := range map[string]*run[swap.Deposit]{
 		"detected": detected(t), "own memo": memo(detected(t), "refundSig:x"), "ready": ready(t), "sent": ready(t).begin(swap.Send), "debited": debited(t),
 		"to be refunded": toBeRefunded(t), "refund sent": refundSent(t), "to be quarantined": toBeQuarantined(t),
-		"quarantined": toBeQuarantined(t).begin(swap.Quarantine).answer(statemachine.Done), "held": ready(t).order(swap.HoldItem),
+		"quarantined": toBeQuarantined(t).begin(swap.Quarantine).answer(statemachine.Done), "held": ready(t).order(swap.Held{}),
 	} {
 		if s := r.p.NextDeposit(r.item, open, r.now.Add(time.Hour)); s.Party == 0 || s.Party == swap.Worker && (s.Due.IsZero() || r.i().CheckAt.IsZero()) {
 			t.Errorf("%s: %+v, due %v", name, s, r.i().CheckAt)

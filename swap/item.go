@@ -163,12 +163,11 @@ func ClaimOf(r Record, ev Event) string {
 		return seen(e.Seen)
 	case Recovered:
 		return seen(e.Seen)
-	case Ordered:
-		if _, deposit := r.(*Deposit); e.Order == PaidBy && deposit == (e.Action == Send) {
+	case PaidBy:
+		if _, deposit := r.(*Deposit); deposit == (e.Action == Send) {
 			return claim(Nexus, e.TxID)
-		} else if e.Order == PaidBy {
-			return claim(Solana, e.TxID)
 		}
+		return claim(Solana, e.TxID)
 	}
 	return ""
 }
@@ -210,7 +209,7 @@ type Hold struct {
 type HoldKind = statemachine.Enum[holdKind]
 
 const (
-	// ByOperator ends by [Release].
+	// ByOperator ends by [Released].
 	ByOperator HoldKind = iota + 1
 	// ByPolicy: a payment cannot land any more and the policy is [OnTimeoutHold].
 	// It ends by an operator's refund or quarantine.
@@ -284,7 +283,7 @@ func (d *Discrepancy) mismatch(txid string) bool {
 }
 
 // Close says who has dealt with a discrepancy of no item: one that names a stored
-// item is its operator's business, see [Acknowledge].
+// item is its operator's business, see [Acknowledged].
 func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) {
 	switch {
 	case statemachine.Actor(operator) != nil:

@@ -91,25 +91,25 @@ func TestALateAnswerOfWhatWasFiledIsNoSecondPayment(t *testing.T) {
 // A move that is lost after it was a double payout, and is requeued: the other payment
 // stands, and the move is not owed any more.
 func TestALostMoveOfADoublePayoutIsNotOwed(t *testing.T) {
-	r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().release().order(swap.OrderQuarantine)
+	r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().release().order(swap.QuarantineOrdered{})
 	r.begin(swap.Quarantine).answer(statemachine.Done).found(1, 10).kinds(swap.LateOutbound)
 	if r.item.SettledBy != 0 {
 		t.Fatalf("settled by %d", r.item.SettledBy)
 	}
-	r.failedOnChain(2).order(swap.Requeue).is("quarantined")
+	r.failedOnChain(2).order(swap.Requeued{}).is("quarantined")
 	if r.item.SettledBy != 1 || r.item.Lost != 0 {
 		t.Errorf("settled by %d, lost %d", r.item.SettledBy, r.item.Lost)
 	}
 	r.found(1, 10).over()
 	// And where the one that settled it is lost in turn.
 	r = refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().wait(policy.Cooldown)
-	r.begin(swap.Refund).answer(statemachine.Failed).prove().release().order(swap.OrderQuarantine)
+	r.begin(swap.Refund).answer(statemachine.Failed).prove().release().order(swap.QuarantineOrdered{})
 	r.found(1, 1).kinds(swap.LateOutbound, swap.PaidWhileQuarantined).found(2, 10)
 	r.failedOnChain(1)
 	if r.item.SettledBy != 1 || r.item.Lost != 1 {
 		t.Fatalf("settled by %d, lost %d", r.item.SettledBy, r.item.Lost)
 	}
-	r.order(swap.Requeue)
+	r.order(swap.Requeued{})
 	if r.item.SettledBy != 2 || r.item.Lost != 0 {
 		t.Errorf("settled by %d, lost %d", r.item.SettledBy, r.item.Lost)
 	}

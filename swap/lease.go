@@ -49,8 +49,8 @@ func (s *step) rightTimes() error {
 	return s.note("its times were of a clock that was ahead")
 }
 
-// release frees the item; when it is due stays.
-func (s *step) release(e *Released) error {
+// giveBack frees the item; when it is due stays.
+func (s *step) giveBack(e *GivenBack) error {
 	if e.Fence == s.item.Lease.Fence && s.item.Lease.Holder == "" {
 		return nil
 	}

@@ -35,11 +35,6 @@ func matrixEvents[A any]() []matrixEvent[A] {
 			return ev
 		}
 	}
-	order := func(o swap.Order) func(r *run[A]) swap.Event {
-		return func(r *run[A]) swap.Event {
-			return swap.Ordered{By: r.operator(), Order: o, Number: 1, Height: 2000, Action: swap.Send, TxID: map[bool]string{true: "foreign"}[o == swap.PaidBy], Reason: "x"}
-		}
-	}
 	answered := func(o statemachine.Outcome) func(r *run[A]) swap.Event {
 		return func(r *run[A]) swap.Event {
 			ev := swap.Answered{By: worker(r), Number: 1, Outcome: o, TxID: "txB"}
@@ -66,8 +61,15 @@ func matrixEvents[A any]() []matrixEvent[A] {
 		}},
 		{"mapped", func(r *run[A]) swap.Event { return r.mapping() }}, {"unmapped", func(r *run[A]) swap.Event { return r.unmapped() }},
 	}
-	for _, o := range swap.Order(0).Values() {
-		all = append(all, matrixEvent[A]{"order " + o.String(), order(o)})
+	for _, o := range []struct {
+		name string
+		ev   swap.Event
+	}{
+		{"refund", swap.RefundOrdered{}}, {"quarantine", swap.QuarantineOrdered{}}, {"requeue", swap.Requeued{}}, {"hold", swap.Held{}},
+		{"release", swap.Released{}}, {"not_sent", swap.NotSent{Number: 1, Height: 2000}}, {"paid_by", swap.PaidBy{Action: swap.Send, TxID: "foreign"}},
+		{"drop", swap.Dropped{}}, {"acknowledge", swap.Acknowledged{Number: 1}},
+	} {
+		all = append(all, matrixEvent[A]{"order " + o.name, func(r *run[A]) swap.Event { return ordered(o.ev, r.operator(), "x") }})
 	}
 	return all
 }

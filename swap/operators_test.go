@@ -11,9 +11,8 @@ import (
 )
 
 func TestOperators(t *testing.T) {
-	order := func(o swap.Order) swap.Ordered {
-		return swap.Ordered{By: by(swap.Operator, t0.Add(time.Hour)), Order: o, Reason: "because"}
-	}
+	orders := []swap.Event{swap.RefundOrdered{By: by(swap.Operator, t0.Add(time.Hour)), Reason: "because"},
+		swap.QuarantineOrdered{By: by(swap.Operator, t0.Add(time.Hour)), Reason: "because"}}
 	// Every order in every state: the new state, "-" for none, or the refusal.
 	depositStates := map[string]func() *run[swap.Deposit]{
 		"detected": func() *run[swap.Deposit] { return detected(t) }, "ready": func() *run[swap.Deposit] { return ready(t) },
@@ -27,14 +26,14 @@ func TestOperators(t *testing.T) {
 		"refund sent": {"refund sent, awaiting confirmation", "illegal"}, "to be quarantined": {"illegal", "to be quarantined"},
 		"processed": {"illegal", "illegal"},
 	} {
-		for k, o := range []swap.Order{swap.OrderRefund, swap.OrderQuarantine} {
+		for k, o := range orders {
 			r := depositStates[state]()
 			got := "illegal"
-			if err := r.try(order(o)); err == nil {
+			if err := r.try(o); err == nil {
 				got = r.state(&r.item)
 			}
 			if got != want[k] {
-				t.Errorf("%v in %s: %s, expected %s", o, state, got, want[k])
+				t.Errorf("%T in %s: %s, expected %s", o, state, got, want[k])
 			}
 		}
 	}
@@ -49,20 +48,20 @@ func TestOperators(t *testing.T) {
 		"awaiting": {"refund pending", "quarantined"}, "balance check": {"refund pending", "illegal"},
 		"collecting": {"collecting refund", "quarantined"}, "refund pending": {"refund pending", "quarantined"}, "refunded": {"refunded", "illegal"},
 	} {
-		for k, o := range []swap.Order{swap.OrderRefund, swap.OrderQuarantine} {
+		for k, o := range orders {
 			r := creditStates[state]()
 			got := "illegal"
-			if err := r.try(order(o)); err == nil {
+			if err := r.try(o); err == nil {
 				got = r.state(&r.item)
 			}
 			if got != want[k] {
-				t.Errorf("%v in %s: %s, expected %s", o, state, got, want[k])
+				t.Errorf("%T in %s: %s, expected %s", o, state, got, want[k])
 			}
 		}
 	}
 	t.Run("not sent", func(t *testing.T) {
 		r := sending(t)
-		no := swap.Ordered{By: r.operator(), Order: swap.NotSent, Number: 1, Height: 1001, Reason: "seen in the explorer"}
+		no := swap.NotSent{By: r.operator(), Number: 1, Height: 1001, Reason: "seen in the explorer"}
 		no.At = r.latest().SendBy.Add(30 * time.Second)
 		r.refused(no, statemachine.ErrIllegal)
 		no.At = no.At.Add(time.Microsecond)
@@ -73,17 +72,17 @@ func TestOperators(t *testing.T) {
 		if in := r.latest(); in.Proof != swap.Said || r.i().Attempts.Of(swap.Send) != 1 {
 			t.Errorf("%+v", in)
 		}
-		awaiting(t).refused(swap.Ordered{By: by(swap.Operator, t0.Add(time.Hour)), Order: swap.NotSent, Number: 1, Height: 2000, Reason: "x"}, statemachine.ErrIllegal)
+		awaiting(t).refused(swap.NotSent{By: by(swap.Operator, t0.Add(time.Hour)), Number: 1, Height: 2000, Reason: "x"}, statemachine.ErrIllegal)
 	})
 	t.Run("held: nothing is begun, evidence goes on", func(t *testing.T) {
-		r := creditReady(t).order(swap.HoldItem).order(swap.HoldItem).claim()
+		r := creditReady(t).order(swap.Held{}).order(swap.Held{}).claim()
 		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), statemachine.ErrHeld)
-		r.order(swap.Release).order(swap.Release).do(r.begun(swap.Send)).order(swap.HoldItem).found(1, 1).is(awaitingText).found(1, 10).is("processed")
+		r.order(swap.Released{}).order(swap.Released{}).do(r.begun(swap.Send)).order(swap.Held{}).found(1, 1).is(awaitingText).found(1, 10).is("processed")
 	})
 	t.Run("a reason is needed, and a person", func(t *testing.T) {
 		r := ready(t)
-		r.refused(swap.Ordered{By: r.operator(), Order: swap.OrderRefund}, statemachine.ErrInvalid)
-		r.refused(swap.Ordered{By: r.worker(), Order: swap.OrderRefund, Reason: "x"}, statemachine.ErrForbidden)
+		r.refused(swap.RefundOrdered{By: r.operator()}, statemachine.ErrInvalid)
+		r.refused(swap.RefundOrdered{By: r.worker(), Reason: "x"}, statemachine.ErrForbidden)
 	})
 }
 

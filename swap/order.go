@@ -10,39 +10,49 @@ import (
 
 // ordered is an operator's word. It chooses how an item ends; only NotSent and
 // PaidBy replace evidence, by name.
-func (s *step) ordered(e *Ordered) error {
-	if !e.Order.Valid() || e.Order != Release && e.Reason == "" {
-		return s.refuse(statemachine.ErrInvalid, "an order and a reason are needed")
-	}
-	e.Reason = statemachine.Bounded(e.Reason, MaxText)
-	switch e.Order {
-	case OrderRefund:
-		return s.redirect(orderRefund, Refund, e.Reason)
-	case OrderQuarantine:
-		return s.redirect(orderQuarantine, Quarantine, e.Reason)
-	case Requeue:
-		return s.requeue(e)
-	case HoldItem:
-		if k := s.item.Hold.Kind; k == ByOperator || k == ByMemo { // a memo like ours ends by Release alone, too
-			return nil
-		}
-		if g := s.side.stage(); g.finished() && g.performs == 0 || s.item.givenBack() {
-			return s.refuse(statemachine.ErrIllegal, "there is nothing to stop")
-		}
-		s.rehold(ByOperator, e.Reason)
-		return s.note("held: " + e.Reason)
-	case Release:
-		return s.unhold(e.Reason)
+func (s *step) ordered() error {
+	switch e := s.ev.(type) {
+	case RefundOrdered:
+		return s.because(&e.Reason, func() error { return s.redirect(orderRefund, Refund, e.Reason) })
+	case QuarantineOrdered:
+		return s.because(&e.Reason, func() error { return s.redirect(orderQuarantine, Quarantine, e.Reason) })
+	case Requeued:
+		return s.because(&e.Reason, func() error { return s.requeue(&e) })
+	case Held:
+		return s.because(&e.Reason, func() error { return s.heldBy(e.Reason) })
+	case Released:
+		return s.unhold(statemachine.Bounded(e.Reason, MaxText))
 	case NotSent:
-		return s.notSent(e)
+		return s.because(&e.Reason, func() error { return s.notSent(&e) })
 	case PaidBy:
-		return s.paidBy(e)
-	case Drop:
-		return s.drop(e.Reason)
-	case Acknowledge:
-		return s.acknowledge(e)
+		return s.because(&e.Reason, func() error { return s.paidBy(&e) })
+	case Dropped:
+		return s.because(&e.Reason, func() error { return s.drop(e.Reason) })
+	case Acknowledged:
+		return s.because(&e.Reason, func() error { return s.acknowledge(&e) })
 	}
 	return s.refuse(statemachine.ErrIllegal, "")
+}
+
+// because carries out an order that has a reason.
+func (s *step) because(reason *string, order func() error) error {
+	if *reason == "" {
+		return s.refuse(statemachine.ErrInvalid, "a reason is needed")
+	}
+	*reason = statemachine.Bounded(*reason, MaxText)
+	return order()
+}
+
+// heldBy stops the item by an operator's name. A memo like ours ends by Released alone, too.
+func (s *step) heldBy(reason string) error {
+	if k := s.item.Hold.Kind; k == ByOperator || k == ByMemo {
+		return nil
+	}
+	if g := s.side.stage(); g.finished() && g.performs == 0 || s.item.givenBack() {
+		return s.refuse(statemachine.ErrIllegal, "there is nothing to stop")
+	}
+	s.rehold(ByOperator, reason)
+	return s.note("held: " + reason)
 }
 
 // redirect moves the item to where the action is performed.
@@ -73,7 +83,7 @@ func (s *step) redirect(on trigger, a Action, reason string) error {
 }
 
 // requeue orders what failed for good or was lost once more.
-func (s *step) requeue(e *Ordered) error {
+func (s *step) requeue(e *Requeued) error {
 	a, on := s.side.stage().awaits, requeued
 	owed := s.item.Lost != 0
 	switch x := s.side.(type) {
@@ -143,7 +153,7 @@ func endOf(k HoldKind) string {
 
 // notSent closes an intent as proved, or says that the transaction of a
 // mismatch is no payment of this item.
-func (s *step) notSent(e *Ordered) error {
+func (s *step) notSent(e *NotSent) error {
 	if e.TxID != "" {
 		return s.resolve(e)
 	}
@@ -202,7 +212,7 @@ func (s *step) disowned(in *Intent, text string) error {
 
 // resolve answers a mismatch, and an intent that was filed as that transaction has
 // not paid. The hold ends with the last one.
-func (s *step) resolve(e *Ordered) error {
+func (s *step) resolve(e *NotSent) error {
 	filed := slices.IndexFunc(s.item.Intents, func(in Intent) bool {
 		return in.Filed && in.Proof == 0 && !in.Landed() && sameTx(&in, e.TxID)
 	})
@@ -225,7 +235,7 @@ func (s *step) resolve(e *Ordered) error {
 // paidBy files an outbound and lets its look-up finish the item: the item moves
 // to where the table takes it from, if it is not there. One that is on file, and
 // moved something else, is corrected.
-func (s *step) paidBy(e *Ordered) error {
+func (s *step) paidBy(e *PaidBy) error {
 	if !e.Action.Valid() || !word(e.TxID, MaxID) || e.Amount > MaxAmount {
 		return s.refuse(statemachine.ErrInvalid, "an action and a transaction are needed")
 	}
@@ -274,7 +284,7 @@ func (s *step) rival(of string) error {
 
 // meet moves the item to where its table follows an outbound of an action, if
 // nothing of it may be out.
-func (s *step) meet(e *Ordered) error {
+func (s *step) meet(e *PaidBy) error {
 	for range 2 {
 		on := orderRefund
 		if e.Action == Quarantine && s.side.allows(orderQuarantine) {
@@ -293,7 +303,7 @@ func (s *step) meet(e *Ordered) error {
 
 // seen is what an outbound moved, by the operator's word or as the chain shows it,
 // 0: as its action pays; and whether it is unexplained.
-func (s *step) seen(e *Ordered) (amount uint64, open bool) {
+func (s *step) seen(e *PaidBy) (amount uint64, open bool) {
 	amount = e.Amount
 	for k := range s.item.Discrepancies {
 		if d := &s.item.Discrepancies[k]; d.mismatch(e.TxID) {
@@ -307,7 +317,7 @@ func (s *step) seen(e *Ordered) (amount uint64, open bool) {
 }
 
 // correct takes over what a transaction on file moved, and to whom.
-func (s *step) correct(in *Intent, e *Ordered) error {
+func (s *step) correct(in *Intent, e *PaidBy) error {
 	if in.Action != e.Action {
 		return s.refuse(statemachine.ErrConflict, fmt.Sprintf("it is intent %d, a %s", in.Number, in.Action))
 	}
@@ -341,7 +351,7 @@ func (s *step) correct(in *Intent, e *Ordered) error {
 }
 
 // explained ends what waited for an operator's paid_by.
-func (s *step) explained(e *Ordered, intent string) error {
+func (s *step) explained(e *PaidBy, intent string) error {
 	if k := s.item.Hold.Kind; s.mismatches(e.TxID, true) == 0 && k == ByMismatch || k == ByRecovery {
 		s.free()
 	}
@@ -382,7 +392,7 @@ func (s *step) drop(reason string) error {
 
 // acknowledge says that a person has dealt with a discrepancy, so that its
 // alert ends. A mismatch ends by PaidBy or NotSent.
-func (s *step) acknowledge(e *Ordered) error {
+func (s *step) acknowledge(e *Acknowledged) error {
 	if e.Number < 1 || e.Number > int64(len(s.item.Discrepancies)) {
 		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("there are %d discrepancies", len(s.item.Discrepancies)))
 	}

@@ -11,7 +11,7 @@ import (
 // paid_by of a credit that is not confirmed would be a refund of what may never
 // have come in.
 func TestPaidByDoesNotMoveACreditBelowTwoConfirmations(t *testing.T) {
-	order := swap.Ordered{By: by(swap.Operator, t0), Order: swap.PaidBy, Action: swap.Refund, TxID: "typo", Reason: "x"}
+	order := swap.PaidBy{By: by(swap.Operator, t0), Action: swap.Refund, TxID: "typo", Reason: "x"}
 	pending(t).refused(order, statemachine.ErrIllegal)
 	pending(t).do(swap.Confirmations{By: by(swap.Observer, t0), Count: 1}).refused(order, statemachine.ErrIllegal)
 	ripe(t).do(order).is("refund pending")
@@ -33,61 +33,61 @@ func TestAnOperatorsHoldIsNotLost(t *testing.T) {
 		late := func() *run[swap.Credit] {
 			return sending(t).answer(statemachine.Failed).prove().wait(6 * time.Minute).release().begin(swap.Send)
 		}
-		r := late().order(swap.HoldItem)
+		r := late().order(swap.Held{})
 		held(r.found(1, 1), swap.ByOperator)
-		r = held(late().found(1, 1), swap.ByLate).order(swap.HoldItem)
+		r = held(late().found(1, 1), swap.ByLate).order(swap.Held{})
 		held(r.wait(time.Hour).missing(2), swap.ByOperator).is(awaitingText)
 		held(r.missing(1), swap.ByOperator).is("refund pending")
 		r.i().Lease = statemachine.Lease{Holder: "worker", Fence: 9, Until: r.now.Add(time.Hour)}
-		r.refused(r.begun(swap.Refund), statemachine.ErrHeld).order(swap.Release).do(r.begun(swap.Refund))
+		r.refused(r.begun(swap.Refund), statemachine.ErrHeld).order(swap.Released{}).do(r.begun(swap.Refund))
 	})
 	t.Run("a mismatch", func(t *testing.T) {
-		r := creditReady(t).order(swap.HoldItem)
+		r := creditReady(t).order(swap.Held{})
 		held(r.wait(time.Minute).outbound(foreign(r)), swap.ByOperator)
-		held(r.order(swap.Release), swap.ByMismatch)
+		held(r.order(swap.Released{}), swap.ByMismatch)
 		since := r.i().Hold.At
-		r.wait(time.Minute).order(swap.HoldItem)
+		r.wait(time.Minute).order(swap.Held{})
 		if !r.i().Hold.At.Equal(since) {
 			t.Errorf("held since %v, not %v", r.i().Hold.At, since)
 		}
-		held(r, swap.ByOperator).do(swap.Ordered{By: r.operator(), Order: swap.NotSent, TxID: "foreign", Reason: "x"})
-		held(r, swap.ByOperator).order(swap.Release)
+		held(r, swap.ByOperator).do(swap.NotSent{By: r.operator(), TxID: "foreign", Reason: "x"})
+		held(r, swap.ByOperator).order(swap.Released{})
 		held(r, 0)
 	})
 	t.Run("a recovery", func(t *testing.T) {
 		r := credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit("tx1", amount)})
 		r.do(swap.Confirmations{By: by(swap.Observer, t0), Count: 2})
-		held(r, swap.ByRecovery).order(swap.HoldItem)
-		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "typo", Reason: "x"})
+		held(r, swap.ByRecovery).order(swap.Held{})
+		r.do(swap.PaidBy{By: r.operator(), Action: swap.Send, TxID: "typo", Reason: "x"})
 		held(r, swap.ByOperator)
 	})
 	t.Run("a policy", func(t *testing.T) {
 		r := awaiting(t)
 		r.p.OnTimeout = swap.OnTimeoutHold
-		held(r.wait(11*time.Minute).missing(1), swap.ByPolicy).order(swap.HoldItem)
-		held(r.order(swap.OrderRefund), swap.ByOperator)
+		held(r.wait(11*time.Minute).missing(1), swap.ByPolicy).order(swap.Held{})
+		held(r.order(swap.RefundOrdered{}), swap.ByOperator)
 	})
 	t.Run("a policy, and a mismatch", func(t *testing.T) {
 		r := awaiting(t)
 		r.p.OnTimeout = swap.OnTimeoutHold
 		held(r.wait(11*time.Minute).missing(1).outbound(foreign(r)), swap.ByPolicy)
-		held(r.order(swap.OrderRefund), swap.ByMismatch)
+		held(r.order(swap.RefundOrdered{}), swap.ByMismatch)
 	})
 	t.Run("a policy, released", func(t *testing.T) {
 		r := awaiting(t)
 		r.p.OnTimeout = swap.OnTimeoutHold
-		r.wait(11 * time.Minute).missing(1).order(swap.HoldItem).order(swap.Release)
+		r.wait(11 * time.Minute).missing(1).order(swap.Held{}).order(swap.Released{})
 		if s := r.next(); s.Party != swap.Operator || s.Why == "" {
 			t.Errorf("owed: %+v", s)
 		}
-		r.order(swap.OrderRefund).is("refund pending")
+		r.order(swap.RefundOrdered{}).is("refund pending")
 	})
 }
 
 // A mistaken paid_by, and a payment that moved something else, are corrected.
 func TestPaidByIsCorrected(t *testing.T) {
-	paidBy := func(r *run[swap.Deposit], amount uint64) swap.Ordered {
-		return swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "manual", Amount: amount, Reason: "x"}
+	paidBy := func(r *run[swap.Deposit], amount uint64) swap.PaidBy {
+		return swap.PaidBy{By: r.operator(), Action: swap.Send, TxID: "manual", Amount: amount, Reason: "x"}
 	}
 	ends := func(r *run[swap.Deposit], s swap.Sighting) {
 		r.t.Helper()
@@ -138,7 +138,7 @@ func TestPaidByIsCorrected(t *testing.T) {
 	})
 	t.Run("a quarantine of what is ready", func(t *testing.T) {
 		r := creditReady(t)
-		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Quarantine, TxID: "aside", Reason: "x"}).is("quarantined")
+		r.do(swap.PaidBy{By: r.operator(), Action: swap.Quarantine, TxID: "aside", Reason: "x"}).is("quarantined")
 		r.found(1, 10).found(1, 10)
 		if m := r.item.Money(); m.Quarantined != amount {
 			t.Errorf("money %+v", m)
@@ -149,8 +149,8 @@ func TestPaidByIsCorrected(t *testing.T) {
 // paid_by of what was begun here and is proved not to have paid reopens it: its
 // look-up decides, and nothing is begun before that.
 func TestPaidByReopensWhatIsProved(t *testing.T) {
-	paidBy := func(r *run[swap.Credit], txid string, a swap.Action) swap.Ordered {
-		return swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: a, TxID: txid, Reason: "x"}
+	paidBy := func(r *run[swap.Credit], txid string, a swap.Action) swap.PaidBy {
+		return swap.PaidBy{By: r.operator(), Action: a, TxID: txid, Reason: "x"}
 	}
 	reopened := func(t *testing.T, r *run[swap.Credit]) {
 		t.Helper()
@@ -163,7 +163,7 @@ func TestPaidByReopensWhatIsProved(t *testing.T) {
 		}
 	}
 	notSent := func(r *run[swap.Credit]) {
-		r.wait(time.Hour).do(swap.Ordered{By: r.operator(), Order: swap.NotSent, Number: 1, Height: 1001, Reason: "a mistake"})
+		r.wait(time.Hour).do(swap.NotSent{By: r.operator(), Number: 1, Height: 1001, Reason: "a mistake"})
 	}
 	for name, prove := range map[string]func(*run[swap.Credit]){
 		"said":     notSent,
@@ -203,7 +203,7 @@ func TestPaidByReopensWhatIsProved(t *testing.T) {
 	})
 	t.Run("a lost refund", func(t *testing.T) {
 		r := refunded(t).wait(time.Hour).missing(1).kinds(swap.OutboundLost)
-		r.do(paidBy(r, r.latest().TxID, swap.Refund)).order(swap.Requeue).is("refund pending").claim().refused(r.begun(swap.Refund), statemachine.ErrHeld)
+		r.do(paidBy(r, r.latest().TxID, swap.Refund)).order(swap.Requeued{}).is("refund pending").claim().refused(r.begun(swap.Refund), statemachine.ErrHeld)
 		r.found(1, 10).is("refunded").found(1, 10)
 	})
 }
@@ -238,7 +238,7 @@ func TestWhatAPersonPaysTooMuchIsOnFile(t *testing.T) {
 	micro := memo(deposits(t).do(observedDeposit("sig1", 100_000)), "nexus:carol").elapse().is("processed, amount after fees <= 0")
 	pays(micro, swap.Refund, 60_000).found(1, 10).kinds().found(1, 10)
 	excess(t, micro, micro.item.Money(), 60_000)
-	gone := ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}).order(swap.Drop)
+	gone := ripe(t).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}).order(swap.Dropped{})
 	gone.do(gone.paidBy(swap.Refund, "byhand")).found(1, 10).found(1, 10).kinds(swap.InboundGone, swap.Overpaid)
 	if m := gone.item.Money(); m.Excess != 9_999_000 {
 		t.Errorf("money %+v", m)
@@ -256,26 +256,26 @@ func TestAnOrderEndsAPolicysHoldWhereverTheItemIs(t *testing.T) {
 		r.p.OnTimeout = swap.OnTimeoutHold
 		r.wait(11 * time.Minute).missing(1)
 		r.do(r.paidBy(a, "ab")).is("refund pending")
-		r.refused(swap.Ordered{By: r.operator(), Order: swap.OrderRefund, Reason: "x"}, statemachine.ErrHeld)
+		r.refused(swap.RefundOrdered{By: r.operator(), Reason: "x"}, statemachine.ErrHeld)
 		r.notSent(2)
 		if r.attended().i().Hold.Kind != swap.ByPolicy {
 			t.Errorf("hold %v", r.i().Hold)
 		}
-		return r.refused(swap.Ordered{By: r.operator(), Order: swap.Release}, statemachine.ErrIllegal)
+		return r.refused(swap.Released{By: r.operator()}, statemachine.ErrIllegal)
 	}
 	for _, a := range []swap.Action{swap.Send, swap.Refund} {
-		r := held(t, a).order(swap.OrderRefund).is("refund pending").attended()
+		r := held(t, a).order(swap.RefundOrdered{}).is("refund pending").attended()
 		if r.i().Hold.Kind != 0 || len(r.last.Log) != 1 {
 			t.Errorf("hold %v, %+v", r.i().Hold, r.last.Log)
 		}
-		if r.order(swap.OrderRefund); !r.last.Empty() {
+		if r.order(swap.RefundOrdered{}); !r.last.Empty() {
 			t.Error("twice")
 		}
 		r.begin(swap.Refund)
 	}
-	held(t, swap.Send).order(swap.OrderQuarantine).is("quarantined").begin(swap.Quarantine)
+	held(t, swap.Send).order(swap.QuarantineOrdered{}).is("quarantined").begin(swap.Quarantine)
 	d := debited(t)
 	d.p.OnTimeout = swap.OnTimeoutHold
 	d.wait(11 * time.Minute).missing(1)
-	d.do(d.paidBy(swap.Refund, "ab")).is(toBeRefundedText).notSent(2).order(swap.OrderRefund).is(toBeRefundedText).begin(swap.Refund)
+	d.do(d.paidBy(swap.Refund, "ab")).is(toBeRefundedText).notSent(2).order(swap.RefundOrdered{}).is(toBeRefundedText).begin(swap.Refund)
 }

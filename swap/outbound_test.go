@@ -59,7 +59,7 @@ func TestTwoTransactionsWithOneReference(t *testing.T) {
 // One outbound is one item's: what was filed for an item and names another, or was
 // answered and carries another reference, proves nothing.
 func TestAnOutboundOfAnotherItemProvesNothing(t *testing.T) {
-	filed := swap.Ordered{By: by(swap.Operator, t0), Order: swap.PaidBy, Action: swap.Send, TxID: "theirs", Reason: "x"}
+	filed := swap.PaidBy{By: by(swap.Operator, t0), Action: swap.Send, TxID: "theirs", Reason: "x"}
 	look := func(in swap.Intent, change func(*swap.Sighting)) swap.Looked {
 		s := sighting(in, 10, true)
 		change(&s)
@@ -71,7 +71,7 @@ func TestAnOutboundOfAnotherItemProvesNothing(t *testing.T) {
 	if text := d.i().Discrepancies[0].Text; !strings.Contains(text, "of sig2") {
 		t.Errorf("it reads %q", text)
 	}
-	no := swap.Ordered{By: d.wait(time.Hour).operator(), Order: swap.NotSent, TxID: "theirs", Reason: "x"}
+	no := swap.NotSent{By: d.wait(time.Hour).operator(), TxID: "theirs", Reason: "x"}
 	of := no
 	of.TxID, of.Number = "", 1
 	d.do(no, of).begin(swap.Send)
@@ -116,14 +116,14 @@ func TestAnImportedRowThatLacksItsIntentIsNotSentAgain(t *testing.T) {
 	if s := r.next(); s.Party != swap.Operator || len(s.Tasks) > 0 || s.Why == "" {
 		t.Errorf("owed: %+v", s)
 	}
-	r.order(swap.OrderRefund).is("refund pending").do(r.begun(swap.Refund))
+	r.order(swap.RefundOrdered{}).is("refund pending").do(r.begun(swap.Refund))
 	r = imported(quarantined(t))
 	r.item.Terms = swap.Terms{}
 	r.refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
 	if s := r.next(); s.Party != swap.Operator || len(s.Tasks) > 0 {
 		t.Errorf("owed: %+v", s)
 	}
-	r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Quarantine, TxID: "moved", Reason: "x"})
+	r.do(swap.PaidBy{By: r.operator(), Action: swap.Quarantine, TxID: "moved", Reason: "x"})
 	r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: sighting(r.latest(), 10, true)})
 	r.found(1, 10)
 	if m := r.item.Money(); m.Quarantined != amount {
@@ -135,7 +135,7 @@ func TestAnImportedRowThatLacksItsIntentIsNotSentAgain(t *testing.T) {
 	if s := d.next(); s.Party != swap.Operator {
 		t.Errorf("owed: %+v", s)
 	}
-	d.do(swap.Ordered{By: d.operator(), Order: swap.PaidBy, Action: swap.Refund, TxID: "named", Reason: "x"})
+	d.do(swap.PaidBy{By: d.operator(), Action: swap.Refund, TxID: "named", Reason: "x"})
 	d.wait(10 * time.Minute).missing(1).is("refund sent, awaiting confirmation").wait(time.Microsecond).missing(1).is("to be quarantined")
 }
 
@@ -160,6 +160,6 @@ func TestAfterTheLastIntentAnOperatorHasIt(t *testing.T) {
 	if s := old.next(); s.Party != swap.Operator || len(s.Tasks) > 0 || !strings.Contains(s.Why, "paid_by") || !old.i().CheckAt.IsZero() {
 		t.Errorf("put aside: %+v, due at %v", s, old.i().CheckAt)
 	}
-	r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "byhand", Reason: "x"})
+	r.do(swap.PaidBy{By: r.operator(), Action: swap.Send, TxID: "byhand", Reason: "x"})
 	r.found(swap.MaxIntents+1, 1).is(debitedText).found(swap.MaxIntents+1, 10).is("debit_confirmed").over()
 }

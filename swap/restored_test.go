@@ -115,7 +115,7 @@ func TestALookBackFindsWhatIsNotOnFile(t *testing.T) {
 		if r.i().Hold.Kind != swap.ByMismatch || r.i().LookedBack.After(r.ctl.RecoveredAt) {
 			t.Fatalf("hold %v, looked back %v", r.i().Hold, r.i().LookedBack)
 		}
-		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "lostdebit", Reason: "seen"})
+		r.do(swap.PaidBy{By: r.operator(), Action: swap.Send, TxID: "lostdebit", Reason: "seen"})
 		if r.i().LookedBack.After(r.ctl.RecoveredAt) {
 			t.Error("paid_by is no look-back")
 		}
@@ -128,7 +128,7 @@ func TestALookBackFindsWhatIsNotOnFile(t *testing.T) {
 		old := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "old", Amount: 9_800_000, Destination: "carol", Token: "USDD"}
 		events := r.p.RecoverDeposit(r.item, r.ctl, []swap.Fees{{Flat: 200_000}}, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{old})...)
 		r.do(events...).kinds(swap.Mismatch)
-		r.do(swap.Ordered{By: r.operator(), Order: swap.NotSent, TxID: "old", Reason: "it is of another deposit"})
+		r.do(swap.NotSent{By: r.operator(), TxID: "old", Reason: "it is of another deposit"})
 		r.do(r.p.RecoverDeposit(r.item, r.ctl, []swap.Fees{{Flat: 200_000}}, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{old})...)...)
 		r.begin(swap.Send)
 	})
@@ -187,7 +187,7 @@ func TestALookBackFindsWhatIsNotOnFile(t *testing.T) {
 		other.Amount--
 		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, []swap.Sighting{other, debit})...)...).kinds(swap.Mismatch)
 		r.attended()
-		r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "lostdebit", Reason: "it is this one"})
+		r.do(swap.PaidBy{By: r.operator(), Action: swap.Send, TxID: "lostdebit", Reason: "it is this one"})
 		r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: debit}, swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: debit}).is("debit_confirmed")
 	})
 	t.Run("a move to a quarantine account of another day", func(t *testing.T) {
@@ -209,14 +209,14 @@ func TestALookBackFindsWhatIsNotOnFile(t *testing.T) {
 func TestAnItemAtRestInACopyIsAnOperators(t *testing.T) {
 	r := quarantined(t)
 	r.p.Credits.Quarantine = amount
-	restored(r.order(swap.HoldItem).order(swap.Release).release().wait(time.Hour)).wait(time.Hour)
+	restored(r.order(swap.Held{}).order(swap.Released{}).release().wait(time.Hour)).wait(time.Hour)
 	for _, p := range []swap.Policy{r.p, policy} { // also when the fee is mended
 		r.p = p
 		if s := r.attended().next(); s.Party != swap.Operator || s.Why == "" || len(s.Tasks) > 0 {
 			t.Errorf("owed: %+v, due %v", s, r.i().CheckAt)
 		}
 	}
-	r.order(swap.Requeue).attended().claim().owes(swap.LookBack).refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+	r.order(swap.Requeued{}).attended().claim().owes(swap.LookBack).refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
 	r.missing(0).do(r.begun(swap.Quarantine))
 	over := toBeQuarantined(t)
 	for range 3 {
@@ -392,7 +392,7 @@ func TestOfALostDatabaseOnlyWhatIsOwedIsBelieved(t *testing.T) {
 				if d.i().Hold.Kind != swap.ByRecovery {
 					t.Errorf("hold %v", d.i().Hold)
 				}
-				d.outbound(c.seen).kinds(swap.Mismatch).order(swap.Release)
+				d.outbound(c.seen).kinds(swap.Mismatch).order(swap.Released{})
 				if d.attended(); d.i().Hold.Kind != swap.ByMismatch {
 					t.Errorf("released: %v", d.i().Hold)
 				}
@@ -431,7 +431,7 @@ func TestAMicroCreditIsNotKeptBeforeALookBack(t *testing.T) {
 	}
 	// While a person holds it, and while an outbound is not explained, nothing is booked.
 	for _, hold := range []func(*run[swap.Credit]){
-		func(r *run[swap.Credit]) { r.order(swap.HoldItem) },
+		func(r *run[swap.Credit]) { r.order(swap.Held{}) },
 		func(r *run[swap.Credit]) { r.outbound(paid) },
 	} {
 		r := credits(t).do(observedCredit("tx1", 500_000))
@@ -440,7 +440,7 @@ func TestAMicroCreditIsNotKeptBeforeALookBack(t *testing.T) {
 	}
 	// A person may refund it.
 	r = copied()
-	r.missing(0).order(swap.OrderRefund).is("refund pending").attended().begin(swap.Refund)
+	r.missing(0).order(swap.RefundOrdered{}).is("refund pending").attended().begin(swap.Refund)
 }
 
 // One view that proves nothing is not mended by that of the other chain.

@@ -249,7 +249,7 @@ func TestWhatDeniesAFinalOutbound(t *testing.T) {
 			r.wait(2 * time.Hour)
 			again := *r
 			again.do(seen(10, time.Hour, time.Hour)(&again)).unsolved().is("debit_confirmed") // the chain shows it
-			r.do(swap.Ordered{By: r.operator(), Order: swap.Acknowledge, Number: 1, Reason: "a node was wrong"}).unsolved()
+			r.do(swap.Acknowledged{By: r.operator(), Number: 1, Reason: "a node was wrong"}).unsolved()
 			r.do(same).unsolved()                    // it was asked before the person looked
 			r.do(c.ev(r)).unsolved(swap.FinalDenied) // it was asked since
 		})

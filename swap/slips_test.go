@@ -47,7 +47,7 @@ func TestNotSentOfAMismatchEndsWhatWasFiled(t *testing.T) {
 		return r.kinds(swap.Mismatch)
 	}
 	no := func(r *run[swap.Deposit], txid string) {
-		r.do(swap.Ordered{By: r.operator(), Order: swap.NotSent, TxID: txid, Reason: "another's"})
+		r.do(swap.NotSent{By: r.operator(), TxID: txid, Reason: "another's"})
 	}
 	r := filed()
 	no(r, "0xAA")
@@ -113,7 +113,7 @@ func TestOfTwoPaymentsTheOtherOneIsWaitedFor(t *testing.T) {
 // A quarantined credit of which two payments have landed is settled by the first.
 func TestTwoPaymentsSettleAQuarantine(t *testing.T) {
 	r := creditReady(t).begin(swap.Send).answer(statemachine.Failed).prove().wait(5 * time.Minute).begin(swap.Send)
-	r.found(1, 1).answer(statemachine.Done).elapse().is(awaitingText).order(swap.OrderQuarantine)
+	r.found(1, 1).answer(statemachine.Done).elapse().is(awaitingText).order(swap.QuarantineOrdered{})
 	r.found(1, 10).found(1, 10).found(2, 10)
 	if r.item.SettledBy != 1 {
 		t.Errorf("settled by %d", r.item.SettledBy)
@@ -124,7 +124,7 @@ func TestTwoPaymentsSettleAQuarantine(t *testing.T) {
 // A quarantined credit whose move lands is not settled by a refund that was found
 // while the move was open: it is a double payout.
 func TestARefundBesideTheMoveSettlesNothing(t *testing.T) {
-	r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.OrderQuarantine).is("quarantined")
+	r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).prove().order(swap.QuarantineOrdered{}).is("quarantined")
 	r.begin(swap.Quarantine).found(1, 10).found(2, 10).found(1, 10).found(2, 10).elapse().found(1, 10)
 	if r.item.SettledBy != 0 || !slices.ContainsFunc(r.i().Discrepancies, func(d swap.Discrepancy) bool { return d.Kind == swap.DoublePayout }) {
 		t.Errorf("settled by %d, %+v", r.item.SettledBy, r.i().Discrepancies)
@@ -142,11 +142,11 @@ func TestWhatVanishedAndIsPaidIsOnFile(t *testing.T) {
 
 // A credit that was settled, lost that and vanished is dropped as a sound record.
 func TestADroppedCreditIsSettledByNothing(t *testing.T) {
-	r := awaiting(t).order(swap.OrderQuarantine).found(1, 1)
+	r := awaiting(t).order(swap.QuarantineOrdered{}).found(1, 1)
 	if r.item.SettledBy != 1 {
 		t.Fatalf("settled by %d", r.item.SettledBy)
 	}
-	r.do(swap.Confirmations{By: by(swap.Observer, r.now), Asked: r.now, Gone: true}).wait(time.Hour).missing(1).order(swap.Drop).is("processed as fees")
+	r.do(swap.Confirmations{By: by(swap.Observer, r.now), Asked: r.now, Gone: true}).wait(time.Hour).missing(1).order(swap.Dropped{}).is("processed as fees")
 }
 
 // Two that had landed and were taken back say nothing of an excess of today.
@@ -273,8 +273,8 @@ func TestNotSentOfWhatNamesARebuiltItemIsRefused(t *testing.T) {
 	seen := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "aa", Memo: "quarantinedSig:sig1", Amount: 9_900_000, Destination: policy.USDCQuarantineAccount, Token: "USDC", Finalized: true}
 	ev := swap.Recovered{By: by(swap.System, t0), Observed: observedDeposit("sig1", amount), Memo: "hello", Action: swap.Quarantine, Seen: seen}
 	d := deposits(t).do(ev).wait(time.Hour)
-	d.refused(swap.Ordered{By: d.operator(), Order: swap.NotSent, Number: 1, Reason: "x"}, statemachine.ErrIllegal)
-	d.refused(swap.Ordered{By: d.operator(), Order: swap.Requeue, Reason: "x"}, statemachine.ErrIllegal)
+	d.refused(swap.NotSent{By: d.operator(), Number: 1, Reason: "x"}, statemachine.ErrIllegal)
+	d.refused(swap.Requeued{By: d.operator(), Reason: "x"}, statemachine.ErrIllegal)
 	for _, memo := range []string{"", "quarantinedSig:sig2", "hello"} {
 		ev.Seen.Memo = memo
 		deposits(t).refused(ev, statemachine.ErrInvalid)
@@ -282,7 +282,7 @@ func TestNotSentOfWhatNamesARebuiltItemIsRefused(t *testing.T) {
 	seen = swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "ab", Reference: 3, Amount: 9_999_000, Destination: "bob-nexus", Token: "USDD", Confirmations: 10}
 	for _, seen.Memo = range []string{"", "a note"} {
 		c := credits(t).do(swap.Recovered{By: by(swap.System, t0), Observed: observedCredit("tx1", amount), Action: swap.Refund, Seen: seen})
-		c.notSent(1).is("refunded").kinds(swap.OutboundLost).order(swap.Requeue).is("refund pending")
+		c.notSent(1).is("refunded").kinds(swap.OutboundLost).order(swap.Requeued{}).is("refund pending")
 	}
 }
 
@@ -292,13 +292,13 @@ func TestWhatRestsForAReasonNamesIt(t *testing.T) {
 	r := credits(t)
 	r.p.Credits.Quarantine = amount
 	r.do(observedCredit("tx1", amount), swap.Confirmations{By: by(swap.Observer, t0), Count: 2}).claim()
-	r.do(r.mapping(), swap.AccountChecked{By: r.worker(), State: swap.AccountClosed}).release().order(swap.OrderQuarantine)
+	r.do(r.mapping(), swap.AccountChecked{By: r.worker(), State: swap.AccountClosed}).release().order(swap.QuarantineOrdered{})
 	restored(r.wait(time.Hour)).wait(time.Hour)
 	if s := r.next(); s.Party != swap.Operator || !strings.Contains(s.Why, "mend the policy") {
 		t.Fatalf("owed: %+v", s)
 	}
 	r.p.Credits.Quarantine = 0
-	r.order(swap.Requeue).missing(0).begin(swap.Quarantine)
+	r.order(swap.Requeued{}).missing(0).begin(swap.Quarantine)
 }
 
 // Sums of more than 2^64 - 1 are that, and no small numbers.

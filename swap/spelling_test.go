@@ -54,7 +54,7 @@ func TestASpellingIsNoOtherCredit(t *testing.T) {
 		s := sighting(out.latest(), 1, false)
 		s.TxID = txid
 		out.outbound(s).kinds().is("refunded")
-		out.do(swap.Ordered{By: out.operator(), Order: swap.PaidBy, Action: swap.Refund, TxID: txid, Reason: "x"})
+		out.do(swap.PaidBy{By: out.operator(), Action: swap.Refund, TxID: txid, Reason: "x"})
 	}
 	if len(out.i().Intents) != 1 || out.latest().TxID != "ab" {
 		t.Errorf("on file: %+v", out.i().Intents)
@@ -79,9 +79,9 @@ func TestOneSpellingOfATxid(t *testing.T) {
 	}
 	deposits(t).do(observedDeposit("ABCDEF", amount)) // a signature is not a number
 	// An operator's and a chain's spelling are one.
-	r := ready(t).order(swap.OrderRefund)
-	r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "0xABCDEF", Reason: "x"})
-	r.do(swap.Ordered{By: r.operator(), Order: swap.PaidBy, Action: swap.Send, TxID: "abcdef", Reason: "x"})
+	r := ready(t).order(swap.RefundOrdered{})
+	r.do(swap.PaidBy{By: r.operator(), Action: swap.Send, TxID: "0xABCDEF", Reason: "x"})
+	r.do(swap.PaidBy{By: r.operator(), Action: swap.Send, TxID: "abcdef", Reason: "x"})
 	if len(r.i().Intents) != 1 || r.latest().TxID != "abcdef" {
 		t.Errorf("filed: %+v", r.i().Intents)
 	}

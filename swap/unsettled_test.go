@@ -136,7 +136,7 @@ func TestADirectionIsNotStartedWhileAPointStandsOpen(t *testing.T) {
 func TestWhatIsBehindIsNotRequeued(t *testing.T) {
 	r := refunded(t)
 	r.wait(time.Hour).missing(1).is("refunded").kinds(swap.OutboundLost)
-	o := swap.Ordered{By: r.operator(), Order: swap.Requeue, Reason: "once more"}
+	o := swap.Requeued{By: r.operator(), Reason: "once more"}
 	o.Control = restored(r).ctl
 	version := r.i().Version
 	if r.refused(o, swap.ErrUnsettled); r.i().Version != version {

@@ -13,6 +13,7 @@ import (
 	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/examples/internal/claims"
 	"github.com/settlehq/settle/examples/swap/chain"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/swap"
@@ -320,7 +321,7 @@ func (s *story) unfinished(ctx context.Context) (n int, err error) {
 	met := map[string]bool{}
 	err = each(ctx, s.swaps, func(r swap.Record) error {
 		met[r.Head().ID] = true
-		if r.Place() == swap.Unprocessed || !r.Head().CheckAt.IsZero() || decides(r) != 0 {
+		if r.Place() == swap.Unprocessed || !r.Head().CheckAt.IsZero() || decides(r, swap.By{}) != nil {
 			n++
 		}
 		return nil
@@ -381,17 +382,18 @@ func (s *story) begunWhileStopped(ctx context.Context) error {
 	})
 }
 
-// decides is what the operator orders of an item; 0: nothing.
-func decides(r swap.Record) swap.Order {
+// decides is what the operator orders of an item; nil: nothing.
+func decides(r swap.Record, oscar swap.By) swap.Event {
+	const reason = "looked at the ledgers"
 	i := r.Head()
 	switch {
 	case i.Hold.Kind == swap.ByMemo:
-		return swap.Release
+		return swap.Released{By: oscar, Reason: reason}
 	case i.Hold.Kind == 0 && (i.Lost != 0 || i.CheckAt.IsZero() && r.State() == swap.DepositQuarantineFailed.String()),
 		i.Hold.Kind == 0 && i.CheckAt.IsZero() && r.State() == swap.CreditQuarantined.String() && len(i.Intents) > 0 && i.Intents[len(i.Intents)-1].Proof != 0:
-		return swap.Requeue
+		return swap.Requeued{By: oscar, Reason: reason}
 	}
-	return 0
+	return nil
 }
 
 // operate is the operator: what only a person may decide.
@@ -400,8 +402,8 @@ func operate(ctx context.Context, s *store.Swaps, log func(string, ...any)) {
 	for ctx.Err() == nil {
 		_ = each(ctx, s, func(r swap.Record) error {
 			id := r.Head().ID
-			ev := swap.Ordered{By: oscar, Order: decides(r), Reason: "looked at the ledgers"}
-			if ev.Order == 0 {
+			ev := decides(r, oscar)
+			if ev == nil {
 				return nil
 			}
 			var err error
@@ -411,7 +413,7 @@ func operate(ctx context.Context, s *store.Swaps, log func(string, ...any)) {
 				_, err = s.Credits.Do(ctx, id, ev)
 			}
 			if err == nil {
-				log("oscar orders %v of %s", ev.Order, id)
+				log("oscar says %s of %s", statemachine.EventName(ev), id)
 			}
 			return nil
 		})

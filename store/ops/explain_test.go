@@ -87,10 +87,6 @@ func TestEachNameHasItsEntry(t *testing.T) {
 		actions = append(actions, fmt.Sprintf("%T", ev))
 	}
 	spoken(&actions, swap.Events(), swap.Speakers, swap.Operator)
-	actions = slices.DeleteFunc(actions, func(name string) bool { return name == "swap.Ordered" }) // each order has its entry
-	for _, o := range swap.Order(0).Values() {
-		actions = append(actions, "swap.Ordered "+o.String())
-	}
 	spoken(&actions, refresh.Events(), refresh.Speakers, refresh.Operator)
 	spoken(&actions, relaysync.Events(), relaysync.Speakers, relaysync.Operator)
 	spoken(&actions, dunning.Events(), dunning.Speakers, dunning.Operator)

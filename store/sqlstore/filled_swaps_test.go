@@ -70,7 +70,7 @@ func newOldSwaps(t *testing.T, db *sqlstore.Store) *oldSwaps {
 	w, op := swapOf(swap.Worker, time.Second), swapOf(swap.Operator, time.Second)
 	late := swapOf(swap.Worker, time.Hour+time.Minute)
 	claim, check := swap.Claimed{By: w}, swap.AccountChecked{By: w, State: swap.AccountUsable}
-	aside := swap.Ordered{By: op, Order: swap.OrderQuarantine, Reason: "because"}
+	aside := swap.QuarantineOrdered{By: op, Reason: "because"}
 	begun := func(a swap.Action, solana bool) swap.Begun {
 		ev := swap.Begun{By: w, Fence: 1, Number: 1, Action: a}
 		if solana {
@@ -100,8 +100,8 @@ func newOldSwaps(t *testing.T, db *sqlstore.Store) *oldSwaps {
 	deposit(moved, 10_000_000, claim, bad, aside)
 	deposit(moved, 10_000_000, claim, bad, aside, begun(swap.Quarantine, true), answer(done))
 	deposit(moved, 10_000_000, claim, bad, aside, begun(swap.Quarantine, true), answer(statemachine.Failed))
-	deposit(paid, 10_000_000, claim, good, swap.Ordered{By: op, Order: swap.HoldItem, Reason: "because"})
-	deposit(paid, 10_000_000, claim, good, swap.Ordered{By: op, Order: swap.PaidBy, Action: swap.Send, TxID: "byhand", Reason: "seen"})
+	deposit(paid, 10_000_000, claim, good, swap.Held{By: op, Reason: "because"})
+	deposit(paid, 10_000_000, claim, good, swap.PaidBy{By: op, Action: swap.Send, TxID: "byhand", Reason: "seen"})
 	credit := func(end string, amount uint64, events ...swap.Event) {
 		t.Helper()
 		o.add(t, swap.ToUSDC, end, swap.Observed{By: swapOf(swap.Observer, 0), Amount: amount, From: "bob-nexus", To: "treasury", Owner: "bob", Time: swaptest.Start, Success: true}, events...)
@@ -284,7 +284,7 @@ func (o *oldSwaps) goOn(t *testing.T) {
 	// What was filed by hand for one is nobody else's.
 	other := oldSwap{swap.ToUSDD, "another", ""}
 	o.do(t, other, swap.Observed{By: swapOf(swap.Observer, 0), ID: other.id, Amount: 10_000_000, Time: swaptest.Start, Success: true, Finalized: true})
-	if _, err := o.Deposits.Do(ctx, other.id, swap.Ordered{By: swapOf(swap.Operator, time.Hour), Order: swap.PaidBy, Action: swap.Send, TxID: "byhand", Reason: "x"}); err == nil {
+	if _, err := o.Deposits.Do(ctx, other.id, swap.PaidBy{By: swapOf(swap.Operator, time.Hour), Action: swap.Send, TxID: "byhand", Reason: "x"}); err == nil {
 		t.Error("a transaction that was filed before the migration is filed once more")
 	}
 	if err := store.SelfCheckSwaps(ctx, o.db); err != nil {
@@ -305,7 +305,7 @@ func (o *oldSwaps) answer(i *swap.Item, step swap.Step, now time.Time) []swap.Ev
 			return []swap.Event{swap.MappingLooked{By: by(swap.Worker), Finding: swap.MappingFound, TxID: i.ID, Owner: "bob", Account: "bob-usdc"}}
 		case swap.CountConfirmations:
 			if strings.Contains(step.Why, "vanished") {
-				return []swap.Event{swap.Ordered{By: by(swap.Operator), Order: swap.Drop, Reason: "gone"}}
+				return []swap.Event{swap.Dropped{By: by(swap.Operator), Reason: "gone"}}
 			}
 			return []swap.Event{swap.Confirmations{By: by(swap.Observer), Count: 9}}
 		case swap.Tell:
@@ -335,18 +335,15 @@ func (o *oldSwaps) answer(i *swap.Item, step swap.Step, now time.Time) []swap.Ev
 			return []swap.Event{swap.Looked{By: by(swap.Worker), Number: task.Number, Finding: swap.LookFound, Seen: seen}}
 		}
 	}
-	order := swap.Ordered{By: by(swap.Operator), Reason: "go on"}
 	switch {
 	case i.Hold.Kind == swap.ByOperator:
-		order.Order = swap.Release
+		return []swap.Event{swap.Released{By: by(swap.Operator), Reason: "go on"}}
 	case slices.ContainsFunc(i.Intents, func(in swap.Intent) bool { return in.Outcome == statemachine.Failed && in.Proof == 0 }):
 		return nil
 	case strings.Contains(step.Why, "requeue"):
-		order.Order = swap.Requeue
+		return []swap.Event{swap.Requeued{By: by(swap.Operator), Reason: "go on"}}
 	case step.Party == swap.Worker:
 		return []swap.Event{swap.Elapsed{By: by(swap.System)}}
-	default:
-		return nil
 	}
-	return []swap.Event{order}
+	return nil
 }

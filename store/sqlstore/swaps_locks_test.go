@@ -36,9 +36,10 @@ func TestSavesOfDepositsDoNotDeadlock(t *testing.T) {
 	err = atOnce(6, func(n int) error {
 		r := rand.New(rand.NewPCG(1, uint64(n)))
 		for round := range rounds {
-			ev := swap.Ordered{By: swap.By{Actor: "oscar", Role: swap.Operator}, Order: swap.HoldItem, Reason: "x"}
+			oscar := swap.By{Actor: "oscar", Role: swap.Operator}
+			ev := swap.Event(swap.Held{By: oscar, Reason: "x"})
 			if round%2 == 1 {
-				ev.Order = swap.Release
+				ev = swap.Released{By: oscar, Reason: "x"}
 			}
 			commands := make([]store.SwapCommand, deposits)
 			for i, at := range r.Perm(deposits) {

@@ -65,7 +65,7 @@ func TestTheSourcesQueries(t *testing.T) {
 		do("ready", swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:carol"}})
 		arrive("aside", old)
 		do("aside", swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"what's this?"}},
-			swap.Ordered{By: swap.By{Actor: "oscar", Role: swap.Operator}, Order: swap.OrderQuarantine, Reason: "x"},
+			swap.QuarantineOrdered{By: swap.By{Actor: "oscar", Role: swap.Operator}, Reason: "x"},
 			swap.Begun{By: worker, Fence: 1, Number: 1, Action: swap.Quarantine, Signature: "q1", LastValid: 5},
 			swap.Answered{By: worker, Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "q1"})
 		arrive("paid", old)
@@ -207,10 +207,9 @@ func TestAHeldRecordThatIsOldIsNotSavedTenTimes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		order := func(o swap.Order) swap.Event {
-			return swap.Ordered{By: swap.By{Actor: "p", Role: swap.Operator}, Order: o, Reason: "because"}
-		}
-		now, err := all.Deposits.Do(ctx, "a", order(swap.HoldItem))
+		op := swap.By{Actor: "p", Role: swap.Operator}
+		hold := swap.Held{By: op, Reason: "because"}
+		now, err := all.Deposits.Do(ctx, "a", hold)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,7 +226,7 @@ func TestAHeldRecordThatIsOldIsNotSavedTenTimes(t *testing.T) {
 			if _, err := all.Deposits.Within(tx).Get(ctx, "b"); err != nil {
 				return err
 			}
-			return save(tx, held, order(swap.HoldItem))
+			return save(tx, held, hold)
 		})
 		if !errors.Is(err, statemachine.ErrConflict) {
 			t.Fatalf("an old copy is saved: %v", err)
@@ -242,7 +241,7 @@ func TestAHeldRecordThatIsOldIsNotSavedTenTimes(t *testing.T) {
 		}
 		runs = 0 // read in the transaction, it is saved in the end, however often another one is between
 		err = s.Update(ctx, func(tx store.Unit) error {
-			ev := order([]swap.Order{swap.Release, swap.HoldItem}[runs%2])
+			ev := []swap.Event{swap.Released{By: op, Reason: "because"}, hold}[runs%2]
 			runs++
 			a, err := all.Deposits.Within(tx).Get(ctx, "a")
 			if err == nil && runs <= 3 && d == sqlstore.Postgres {

@@ -175,15 +175,14 @@ func tenantLives() []func(string, func(...dunning.Event) dunning.Account) {
 func swapLives[A any](d swap.Direction) []func(string, func(...swap.Event) A) {
 	type say = func(...swap.Event) A
 	op := swapBy(swap.Operator, "oscar")
-	ordered := func(o swap.Order) swap.Event { return swap.Ordered{By: op, Order: o, Reason: "because"} }
+	held, released := swap.Held{By: op, Reason: "because"}, swap.Released{By: op, Reason: "because"}
 	return []func(string, say){
 		func(id string, say say) {
 			say(arrival(d, id))
 			if d == swap.ToUSDC {
 				say(swap.Confirmations{By: swapBy(swap.Observer, "observer"), Count: 2})
 			}
-			say(ordered(swap.HoldItem), ordered(swap.HoldItem),
-				ordered(swap.Release), ordered(swap.OrderRefund), ordered(swap.OrderQuarantine))
+			say(held, held, released, swap.RefundOrdered{By: op, Reason: "because"}, swap.QuarantineOrdered{By: op, Reason: "because"})
 			if d == swap.ToUSDD { // it goes there by a transaction
 				w := swapBy(swap.Worker, "worker")
 				w.At = start.Add(time.Hour)

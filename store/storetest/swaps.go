@@ -125,7 +125,7 @@ func (db *swaps) holdsUpNoOther(t *testing.T) {
 			stale := items[0].Work
 			stale.Version--
 			stale.Lease.Fence--
-			done = []store.HeldDeposit{{Deposit: stale, Events: []swap.Event{swap.Ordered{By: swapBy(swap.Worker, "worker"), Order: swap.HoldItem, Reason: "no worker may"}}}}
+			done = []store.HeldDeposit{{Deposit: stale, Events: []swap.Event{swap.Held{By: swapBy(swap.Worker, "worker"), Reason: "no worker may"}}}}
 			if _, _, err := work.Turn(ctx, done, 1); err == nil {
 				t.Error("a worker's order was taken")
 			}

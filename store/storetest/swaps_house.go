@@ -100,7 +100,7 @@ func (db *swaps) discrepancies(t *testing.T) {
 			t.Fatalf("more than an item has: %+v, %v, recorded are %+v", none, err, now)
 		}
 	}
-	d := s.do(t, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.Acknowledge, Number: 1, Reason: "a fork"})
+	d := s.do(t, id, swap.Acknowledged{By: swapBy(swap.Operator, "oscar"), Number: 1, Reason: "a fork"})
 	if all = page(); all[0].ClosedBy != "oscar" || !all[0].ClosedAt.Equal(start) || d.Discrepancies[0] != all[0] {
 		t.Errorf("dealt with: %+v", all[0])
 	}
@@ -198,7 +198,7 @@ func (db *swaps) swapStatistics(t *testing.T) {
 	worker := swapBy(swap.Worker, "worker")
 	d.do(t, ended, micro, swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:carol"}}, swap.Elapsed{By: worker}, changed)
 	held := d.newID() // and at least one is held
-	d.do(t, held, arrival(swap.ToUSDD, held), swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.HoldItem, Reason: "x"})
+	d.do(t, held, arrival(swap.ToUSDD, held), swap.Held{By: swapBy(swap.Operator, "oscar"), Reason: "x"})
 	ds = append(ds, ended, held)
 	refunded := c.newID() // it has ended before the window, and nobody knows how
 	c.do(t, refunded, arrival(swap.ToUSDC, refunded), swap.Confirmations{By: swapBy(swap.Observer, "observer"), Count: 2}, swap.Claimed{By: worker},
@@ -206,7 +206,7 @@ func (db *swaps) swapStatistics(t *testing.T) {
 		swap.Begun{By: worker, Fence: 1, Number: 1, Action: swap.Refund}, swap.Answered{By: worker, Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "refund" + refunded})
 	byHand := c.newID() // it has ended, too, and is given back by hand later, in the window
 	c.do(t, byHand, arrival(swap.ToUSDC, byHand), swap.Confirmations{By: swapBy(swap.Observer, "observer"), Count: 2},
-		swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.OrderRefund, Reason: "x"}, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.OrderQuarantine, Reason: "x"},
+		swap.RefundOrdered{By: swapBy(swap.Operator, "oscar"), Reason: "x"}, swap.QuarantineOrdered{By: swapBy(swap.Operator, "oscar"), Reason: "x"},
 		swap.Settled{By: swap.By{Actor: "oscar", Role: swap.Operator, At: start.Add(25 * time.Hour)}, Reference: "refund 1", Reason: "x"})
 	cs = append(cs, refunded, byHand)
 	now := swaptest.Start.Add(30 * time.Hour)

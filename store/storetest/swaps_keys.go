@@ -30,7 +30,7 @@ func (db *swaps) ownKeys(t *testing.T) {
 	if d, err := all.Deposits.Get(ctx, id); err != nil || len(d.Intents) != 1 || len(d.Discrepancies) != 1 {
 		t.Errorf("the deposit: %+v, %v", d, err)
 	}
-	must(all.Credits.Do(ctx, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.PaidBy, Action: swap.Refund, TxID: "b5", Reason: "x"}))(t)
+	must(all.Credits.Do(ctx, id, swap.PaidBy{By: swapBy(swap.Operator, "oscar"), Action: swap.Refund, TxID: "b5", Reason: "x"}))(t)
 	noError(t, db.View(ctx, func(tx store.SwapUnit) error {
 		for n, want := range map[uint64]swap.Direction{49: 0, 50: swap.ToUSDD, 51: 0} {
 			if d, got, err := tx.SwapHouse().OfReference(n); err != nil || d != want || (got == id) != (want != 0) {
@@ -75,7 +75,7 @@ func (db *swaps) ownKeys(t *testing.T) {
 		}
 	}
 	must(all.Deposits.Do(ctx, failed.ID, failed, swap.Claimed{By: w}, swap.MemoFetched{By: w, Memos: []string{"hello"}},
-		swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.OrderQuarantine, Reason: "x"},
+		swap.QuarantineOrdered{By: swapBy(swap.Operator, "oscar"), Reason: "x"},
 		swap.Begun{By: w, Fence: 1, Number: 1, Action: swap.Quarantine, Signature: "move", LastValid: 9}))(t)
 	oldest(failed.Time)
 	must(all.Deposits.Do(ctx, failed.ID, swap.Answered{By: w, Fence: 1, Number: 1, Outcome: statemachine.Failed}))(t)
@@ -85,7 +85,7 @@ func (db *swaps) ownKeys(t *testing.T) {
 		return int64(must(all.Stats(ctx, time.Hour))(t).Discrepancies)
 	}
 	were := open()
-	must(all.Deposits.Do(ctx, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.Acknowledge, Number: 1, Reason: "seen"}))(t)
+	must(all.Deposits.Do(ctx, id, swap.Acknowledged{By: swapBy(swap.Operator, "oscar"), Number: 1, Reason: "seen"}))(t)
 	if after := open(); were == 0 || after != were-1 {
 		t.Errorf("%d discrepancies are open, they were %d", after, were)
 	}

@@ -219,10 +219,10 @@ func filingOf[A any](t *testing.T, s *swapSubject[A], c claim, head func(*A) *sw
 		}}
 }
 
-func (f filing) paidBy(txid string) swap.Ordered {
+func (f filing) paidBy(txid string) swap.PaidBy {
 	by := swapBy(swap.Operator, "oscar")
 	by.At = start.Add(time.Hour)
-	return swap.Ordered{By: by, Order: swap.PaidBy, Action: f.a, TxID: txid, Reason: "by hand"}
+	return swap.PaidBy{By: by, Action: f.a, TxID: txid, Reason: "by hand"}
 }
 
 // claimedOnce: of all items in both directions one is paid by a transaction that
@@ -250,8 +250,8 @@ func (db *swaps) claimedOnce(t *testing.T) {
 					t.Errorf("%s: the second is at %d, %+v, %v", what, now.Version, now.Intents, err)
 				}
 				// The first was a mistake, and is taken back: now it may be the second's.
-				wrong := a.paidBy("")
-				wrong.Order, wrong.Number, wrong.At = swap.NotSent, 1, wrong.At.Add(time.Hour)
+				wrong := swap.NotSent{By: a.paidBy("").By, Number: 1, Reason: "by mistake"}
+				wrong.At = wrong.At.Add(time.Hour)
 				must(a.do(wrong))(t)
 				must(b.do(b.paidBy(again)))(t)
 				both := []filing{db.filing(t, first), db.filing(t, second)}
@@ -323,8 +323,8 @@ func (db *swaps) contestedOutbound(t *testing.T) {
 		if _, err = a.do(order); !errors.Is(err, statemachine.ErrConflict) || !strings.Contains(err.Error(), b.id) {
 			t.Errorf("it is refused without the name of its item: %v", err)
 		}
-		wrong := b.paidBy("")
-		wrong.Order, wrong.Number, wrong.At = swap.NotSent, 1, wrong.At.Add(time.Hour)
+		wrong := swap.NotSent{By: b.paidBy("").By, Number: 1, Reason: "by mistake"}
+		wrong.At = wrong.At.Add(time.Hour)
 		if _, err = b.do(wrong); err == nil {
 			now, err = a.do(swap.Looked{By: worker, Number: 2, Finding: swap.LookFound, Seen: seen})
 		}
@@ -375,7 +375,7 @@ func (db *swaps) branchedOutbound(t *testing.T) {
 			named(y.id, "what was filed")
 			for _, denied := range []bool{false, true} {
 				if denied {
-					must(x.do(swap.Ordered{By: order.By, Order: swap.NotSent, TxID: seen.TxID, Reason: "it is another's"}))(t)
+					must(x.do(swap.NotSent{By: order.By, TxID: seen.TxID, Reason: "it is another's"}))(t)
 				}
 				noError(t, db.service.Outbound(ctx, scanner, seen))
 				if i, err := y.do(); err != nil || i.Intents[0].Landed() != denied {

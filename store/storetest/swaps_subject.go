@@ -197,7 +197,7 @@ func begun(d swap.Direction, id string) swap.Begun {
 func settled(d swap.Direction, id string) []swap.Event {
 	seen := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "sig" + id, Memo: "nexus_txid:" + id, Amount: 9_490_000, Destination: "bob-usdc", Token: "USDC", Finalized: true}
 	answered := swap.Answered{By: swapBy(swap.Worker, "worker"), Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "sig" + id}
-	return []swap.Event{answered, swap.Released{By: swapBy(swap.Worker, "worker"), Fence: 1},
+	return []swap.Event{answered, swap.GivenBack{By: swapBy(swap.Worker, "worker"), Fence: 1},
 		swap.Looked{By: swapBy(swap.Worker, "worker"), Number: 1, Finding: swap.LookFound, Seen: seen}}[:map[swap.Direction]int{swap.ToUSDC: 3, swap.ToUSDD: 2}[d]]
 }
 
@@ -210,8 +210,8 @@ func swapStages[A any](d swap.Direction) []stage[string, A, swap.Event] {
 		return swap.Outbound{By: swapBy(swap.Observer, "observer"), Seen: swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: fmt.Sprint("foreign", i), Memo: memo, Amount: 1, Token: "USDC"}}
 	}
 	back := func(*A) []swap.Event {
-		return []swap.Event{swap.Ordered{By: swapBy(swap.Operator, "operator"), Order: swap.HoldItem, Reason: "because"},
-			swap.Ordered{By: swapBy(swap.Operator, "operator"), Order: swap.Release}}
+		return []swap.Event{swap.Held{By: swapBy(swap.Operator, "operator"), Reason: "because"},
+			swap.Released{By: swapBy(swap.Operator, "operator")}}
 	}
 	claim := func(*A) swap.Event {
 		b := swapBy(swap.Worker, "claimer")
@@ -281,10 +281,6 @@ func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, sw
 		}
 		l.do(swap.Claimed{By: by(swap.Worker)})
 	}
-	order := func(o swap.Order) {
-		l.t.Helper()
-		l.do(swap.Ordered{By: by(swap.Operator), Order: o, Reason: "because"})
-	}
 	ready := func() {
 		l.t.Helper()
 		fresh(nil)
@@ -345,13 +341,13 @@ func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, sw
 	look(true)
 
 	ready() // held and released, failed, refunded, lost, quarantined
-	order(swap.HoldItem)
-	order(swap.Release)
+	l.do(swap.Held{By: by(swap.Operator), Reason: "because"})
+	l.do(swap.Released{By: by(swap.Operator), Reason: "because"})
 	begin(swap.Send)
 	answer(statemachine.Unknown)
 	l.later()
 	look(false)
-	order(swap.OrderRefund)
+	l.do(swap.RefundOrdered{By: by(swap.Operator), Reason: "because"})
 	begin(swap.Refund)
 	answer(statemachine.Failed)
 	l.later()
@@ -361,12 +357,12 @@ func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, sw
 		answer(statemachine.Done)
 		l.later()
 		look(false)
-		order(swap.Requeue)
+		l.do(swap.Requeued{By: by(swap.Operator), Reason: "because"})
 	}
-	order(swap.OrderQuarantine)
+	l.do(swap.QuarantineOrdered{By: by(swap.Operator), Reason: "because"})
 	for range 2 { // lost, moved once more, lost again, given back by hand
 		if head().Lost != 0 {
-			order(swap.Requeue)
+			l.do(swap.Requeued{By: by(swap.Operator), Reason: "because"})
 		}
 		begin(swap.Quarantine)
 		answer(statemachine.Done)
@@ -398,7 +394,7 @@ func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, sw
 		l.do(swap.Elapsed{By: by(swap.System), Control: house}, swap.MappingLooked{By: by(swap.Worker), Asked: l.now, Finding: swap.MappingMissing})
 		begin(swap.Refund)
 		answer(statemachine.Failed)
-		order(swap.OrderQuarantine)
+		l.do(swap.QuarantineOrdered{By: by(swap.Operator), Reason: "because"})
 		answer(statemachine.Done)
 	}
 }

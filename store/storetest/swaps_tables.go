@@ -243,7 +243,7 @@ func (db *swaps) closedAlone(t *testing.T) {
 		write(func(h store.SwapHouse) error { return h.Note(like...) })
 	}
 	open(10)
-	s.do(t, id, swap.Ordered{By: swapBy(swap.Operator, "oscar"), Order: swap.Acknowledge, Number: 1, Reason: "seen"})
+	s.do(t, id, swap.Acknowledged{By: swapBy(swap.Operator, "oscar"), Number: 1, Reason: "seen"})
 	open(9)
 	for k := range 2 {
 		loose.ClosedBy, loose.ClosedAt = "oscar", start.Add(time.Duration(k)*time.Hour)

@@ -90,7 +90,7 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 		case kind == 1 && len(said) > 0: // late, again, out of order
 			keep("again", rapid.SampledFrom(said).Draw(t, "again"))
 		case kind == 4 && rapid.IntRange(0, 3).Draw(t, "late") == 0: // a worker that has lost its lease
-			keep("late", swap.Released{By: w.by(swap.Worker, "late"), Fence: w.Head().Lease.Fence})
+			keep("late", swap.GivenBack{By: w.by(swap.Worker, "late"), Fence: w.Head().Lease.Fence})
 		case kind < 4:
 			keep("outside", outside(t, &w))
 		case kind == 10 && len(w.Places) > 0:
@@ -102,7 +102,7 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 				wrong = append(wrong, w.wrong(n))
 			}
 			if in := w.Head().Intents[n-1]; in.TxID+in.Signature != "" { // which is right or not: its look-up decides
-				keep("oscar says paid by", swap.Ordered{By: w.by(swap.Operator, "oscar"), Order: swap.PaidBy, Action: in.Action, TxID: txid(&in), Reason: "by mistake"})
+				keep("oscar says paid by", swap.PaidBy{By: w.by(swap.Operator, "oscar"), Action: in.Action, TxID: txid(&in), Reason: "by mistake"})
 			}
 		case kind == 11 && len(wrong) > 0 && rapid.Bool().Draw(t, "wrong"): // what a node did not see is told behind a sighting of later
 			ev := rapid.SampledFrom(wrong).Draw(t, "told")
@@ -139,7 +139,7 @@ func stale(i *swap.Item, ev swap.Event) bool {
 	l := i.Lease
 	lost := func(by swap.By, fence int64) bool { return l.Fenced(fence, by.At) != nil || l.Holder != by.Actor }
 	switch e := ev.(type) {
-	case swap.Released:
+	case swap.GivenBack:
 		return lost(e.By, e.Fence) && !(l.Holder == "" && l.Fence == e.Fence)
 	case swap.Begun:
 		return lost(e.By, e.Fence) && i.Intent(e.Number) == nil

@@ -2,7 +2,6 @@ package swaptest
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"pgregory.net/rapid"
@@ -47,7 +46,7 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 		if rapid.Bool().Draw(t, "revoked") {
 			return swap.Revoked{By: by(swap.Operator), Revocation: statemachine.Revocation{Holder: i.Lease.Holder, Reason: "dead"}}
 		}
-		return swap.Released{By: worker, Fence: fence}
+		return swap.GivenBack{By: worker, Fence: fence}
 	case 2, 3:
 		return a.outside(t, i, by)
 	case 4, 5:
@@ -86,15 +85,28 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 		if rapid.IntRange(0, 3).Draw(t, "by hand") == 0 {
 			return swap.Settled{By: by(swap.Operator), Reference: rapid.SampledFrom([]string{"refund 1", "refund 1", "refund 2", ""}).Draw(t, "reference"), Reason: "because"}
 		}
-		orders := slices.DeleteFunc(swap.Order(0).Values(), func(o swap.Order) bool { return o == swap.Drop })
-		ev := swap.Ordered{By: by(swap.Operator), Order: rapid.SampledFrom(orders).Draw(t, "order"), Number: number, Height: 2000, Reason: "because"}
-		if ev.Order == swap.PaidBy {
-			ev.Action, ev.TxID = rapid.SampledFrom(swap.Action(0).Values()).Draw(t, "for"), a.Salt+"paid"
+		oscar := by(swap.Operator)
+		switch rapid.IntRange(0, 7).Draw(t, "order") {
+		case 0:
+			return swap.RefundOrdered{By: oscar, Reason: "because"}
+		case 1:
+			return swap.QuarantineOrdered{By: oscar, Reason: "because"}
+		case 2:
+			return swap.Requeued{By: oscar, Reason: "because", Control: house}
+		case 3:
+			return swap.Held{By: oscar, Reason: "because"}
+		case 4:
+			return swap.Released{By: oscar, Reason: "because"}
+		case 5:
+			return swap.NotSent{By: oscar, Number: number, Height: 2000, Reason: "because"}
+		case 6:
+			ev := swap.PaidBy{By: oscar, Action: rapid.SampledFrom(swap.Action(0).Values()).Draw(t, "for"), TxID: a.Salt + "paid", Reason: "because"}
 			if in := i.Intent(number); in != nil && rapid.Bool().Draw(t, "of an intent") {
 				ev.Action, ev.TxID = in.Action, a.txid(in)
 			}
+			return ev
 		}
-		return ev
+		return swap.Acknowledged{By: oscar, Number: number, Reason: "because"}
 	}
 	return swap.Elapsed{By: by(swap.System), Control: house}
 }

@@ -38,10 +38,12 @@ func (w World[A]) Moves() []Move[A] {
 	}
 	take("time is told", swap.Elapsed{By: w.by(swap.System, "clock"), Control: w.Control})
 	if w.Orders > 0 {
-		for _, o := range []swap.Order{swap.OrderRefund, swap.OrderQuarantine, swap.Requeue, swap.HoldItem} {
-			if to, ok := w.Take(swap.Ordered{By: w.by(swap.Operator, "oscar"), Order: o, Reason: "because"}); ok {
+		oscar := w.by(swap.Operator, "oscar")
+		for _, ev := range []swap.Event{swap.RefundOrdered{By: oscar, Reason: "because"}, swap.QuarantineOrdered{By: oscar, Reason: "because"},
+			swap.Requeued{By: oscar, Reason: "because", Control: w.Control}, swap.Held{By: oscar, Reason: "because"}} {
+			if to, ok := w.Take(ev); ok {
 				to.Orders--
-				add("oscar orders "+o.String(), to)
+				add("oscar says "+statemachine.EventName(ev), to)
 			}
 		}
 	}
@@ -51,7 +53,7 @@ func (w World[A]) Moves() []Move[A] {
 			add("oscar gives it back by hand", to)
 		}
 	}
-	take("oscar releases it", swap.Ordered{By: w.by(swap.Operator, "oscar"), Order: swap.Release})
+	take("oscar releases it", swap.Released{By: w.by(swap.Operator, "oscar")})
 	if w.Hour {
 		w.Now = w.Now.Add(time.Hour)
 		add("an hour passes", w)
@@ -121,7 +123,7 @@ func (w World[A]) work(k int, add func(string, World[A])) {
 		}
 		if to, ok := w.Take(ev); ok {
 			if l := to.Head().Lease; l.Held(to.Now) && l.Fence == me.Fence {
-				to, _ = to.Take(swap.Released{By: by, Fence: me.Fence})
+				to, _ = to.Take(swap.GivenBack{By: by, Fence: me.Fence})
 			}
 			emit(fmt.Sprintf("answers %d with %v", me.Intent, o), to, Worker{})
 		}

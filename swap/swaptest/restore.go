@@ -101,7 +101,7 @@ func (w World[A]) lookBack(add func(string, World[A])) {
 		if ok {
 			add("a stray is found", to)
 		}
-		filed := swap.Ordered{By: w.by(swap.Operator, "oscar"), Order: swap.PaidBy, Action: s.Intent.Action, TxID: seen.TxID, Reason: "it is there"}
+		filed := swap.PaidBy{By: w.by(swap.Operator, "oscar"), Action: s.Intent.Action, TxID: seen.TxID, Reason: "it is there"}
 		if to, ok = to.Take(filed); ok && len(to.Places) > len(w.Places) {
 			to.Places[len(to.Places)-1], to.Blocks[len(to.Blocks)-1] = s.Place, s.Block
 			to.Strays = slices.Delete(slices.Clone(w.Strays), k, k+1)
