@@ -135,7 +135,7 @@ func TestEachEntryIsWhole(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	for name, want := range map[string]int{"review wait": 1, "Mismatch": 2, "cancelled": 1, "withdrawal.Cancelled": 1, "Acknowledged": 2,
+	for name, want := range map[string]int{"review wait": 1, "Mismatch": 2, "cancelled": 1, "withdrawal.Cancelled": 1, "Acknowledged": 3,
 		"": len(explanations()), "no such name": 0} {
 		if got := Explain(name); len(got) != want {
 			t.Errorf("%q has %d entries, not %d", name, len(got), want)
