@@ -194,6 +194,29 @@ func swapLives[A any](d swap.Direction) []func(string, func(...swap.Event) A) {
 			say(swap.Settled{By: op, Reference: "refund 1", Reason: "because"})
 		},
 		func(id string, say say) {
+			o := arrival(d, id)
+			other := o
+			other.Amount++
+			say(o, other, swap.Acknowledged{By: op, Number: 1, Reason: "because"})
+			action := swap.Quarantine // a requeue leads back from it
+			if d == swap.ToUSDC {
+				action = swap.Refund
+				say(swap.Confirmations{By: swapBy(swap.Observer, "observer"), Count: 2})
+			}
+			a := say(swap.PaidBy{By: op, Action: action, TxID: "paid" + id, Reason: "because"})
+			in := any(&a).(swap.Record).Head().Intents[0]
+			found := swap.Looked{By: swapBy(swap.Worker, "worker"), Number: 1, Finding: swap.LookFound, Seen: swaptest.Sighting(&in, true)}
+			say(found, found) // the second ends it
+			late := op
+			late.At = start.Add(time.Hour)
+			say(swap.NotSent{By: late, Number: 1, Reason: "because"}, swap.Requeued{By: op, Reason: "because"})
+		},
+		func(id string, say say) {
+			if d == swap.ToUSDC {
+				say(arrival(d, id), swap.Confirmations{By: swapBy(swap.Observer, "observer"), Asked: start, Gone: true}, swap.Dropped{By: op, Reason: "because"})
+			}
+		},
+		func(id string, say say) {
 			a := say(arrived(d, id)...)
 			holder := any(&a).(swap.Record).Head().Lease.Holder
 			say(swap.Revoked{By: op, Revocation: statemachine.Revocation{Holder: holder, Reason: "it is dead"}})
