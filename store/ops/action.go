@@ -94,8 +94,15 @@ func TheActions() []Action {
 		{withdrawal.NotThis{}, evidence("Wallet", "Tx", "Output", "Request"), byLaw},
 		{withdrawal.Dropped{}, evidence("Wallet", "Tx", "Output"), byLaw},
 
-		{swap.Ordered{}, reason("Order", Choice, "Number", Choice, "Action", Choice, "TxID", Typed, "Amount", Typed, "Height", Typed,
-			"Rival", Read), ""},
+		{swap.RefundOrdered{}, reason(), ""},
+		{swap.QuarantineOrdered{}, reason(), ""},
+		{swap.Requeued{}, reason("Control", Read), ""},
+		{swap.Held{}, reason(), ""},
+		{swap.Released{}, reason(), ""},
+		{swap.NotSent{}, reason("Number", Choice, "TxID", Typed, "Height", Typed), ""},
+		{swap.PaidBy{}, reason("Action", Choice, "TxID", Typed, "Amount", Typed, "Rival", Read), ""},
+		{swap.Dropped{}, reason(), ""},
+		{swap.Acknowledged{}, reason("Number", Choice), ""},
 		{swap.Settled{}, evidence("Reference"), ""},
 		{swap.Revoked{}, from("Revocation", Choice), byHolder},
 
