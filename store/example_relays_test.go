@@ -55,7 +55,7 @@ func ExampleTenants_Steps() {
 			var answer dunning.Event
 			switch do.Do {
 			case dunning.DoCharge:
-				if a, err = tenants.Held(ctx, a, dunning.ChargeIntended{By: steps.By(), Invoice: do.Invoices[0], Key: do.Key}); err == nil {
+				if a, err = tenants.DoHeld(ctx, a, dunning.ChargeIntended{By: steps.By(), Invoice: do.Invoices[0], Key: do.Key}); err == nil {
 					outcome, text := charge(ctx, do) // Unknown where no answer came
 					answer = dunning.ChargeAnswered{By: steps.By(), Invoice: do.Invoices[0], Key: do.Key, Outcome: outcome, Error: text}
 				}

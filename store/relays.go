@@ -198,10 +198,10 @@ func (s *Relays) DoAll(ctx context.Context, commands ...RelayCommand) ([]relaysy
 	return s.do(ctx, mapped(commands, func(c *RelayCommand) relayCommand { return relayCommand{id: c.Relay, events: c.Events} }))
 }
 
-// Held is [Relays.Do] for a relay that the caller still has. If the stored relay has another
+// DoHeld is [Relays.Do] for a relay that the caller still has. If the stored relay has another
 // version, it is [statemachine.ErrConflict], unless the record has all the events already. Only
 // the version of the caller's copy counts: its other fields are read from the store.
-func (s *Relays) Held(ctx context.Context, r relaysync.Sync, events ...relaysync.Event) (relaysync.Sync, error) {
+func (s *Relays) DoHeld(ctx context.Context, r relaysync.Sync, events ...relaysync.Event) (relaysync.Sync, error) {
 	return only(s.held(ctx, []relayCommand{{held: &r, events: events}}, true, nil))
 }
 

@@ -99,7 +99,7 @@ type churns struct {
 func (c *churns) fill(a *dunning.Account, ev dunning.Event) (_ dunning.Event, err error) {
 	a.Level, a.RecoveredAt = 0, time.Time{}
 	switch ev.(type) {
-	case dunning.Ticked, dunning.ChargeIntended, dunning.NoticeIntended, dunning.Churned, dunning.LookedBack:
+	case dunning.StepBegun, dunning.ChargeIntended, dunning.NoticeIntended, dunning.Churned, dunning.LookedBack:
 		is, err := c.charges.state(c.tx, switches.Charges)
 		a.Charging(is, c.now)
 		return ev, err
@@ -170,9 +170,9 @@ func (s *Tenants) Do(ctx context.Context, tenant string, events ...dunning.Event
 	return only(s.do(ctx, []tenantCommand{{id: tenant, events: events}}))
 }
 
-// Held is [Tenants.Do] for an account that the caller still has, as [Relays.Held]
+// DoHeld is [Tenants.Do] for an account that the caller still has, as [Relays.DoHeld]
 // is for a relay: the versions of the tenant and of each invoice are compared.
-func (s *Tenants) Held(ctx context.Context, a dunning.Account, events ...dunning.Event) (dunning.Account, error) {
+func (s *Tenants) DoHeld(ctx context.Context, a dunning.Account, events ...dunning.Event) (dunning.Account, error) {
 	return only(s.held(ctx, []tenantCommand{{held: &a, events: events}}, true, nil))
 }
 
@@ -187,13 +187,13 @@ func (s *Tenants) List(ctx context.Context, after string, limit int) ([]string, 
 	return read(ctx, s.view, func(tx TenantUnit) ([]string, error) { return tx.Tenants().List(after, limit) })
 }
 
-// Reconcile sends Ticked to those of up to limit tenants behind an id whose next
+// Reconcile sends StepBegun to those of up to limit tenants behind an id whose next
 // step was put off too far by a clock that was ahead, see
 // [dunning.Policy.Overslept]. It returns the last id that it looked at, empty at
 // the end. [Steps] does so by itself.
 func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, limit int) (last string, changed []dunning.Account, refused, err error) {
 	return s.sweepPage(ctx, func(tx TenantUnit) ([]string, error) { return tx.Tenants().List(after, limit) },
-		func(a *dunning.Account, now time.Time) bool { return s.policy.Overslept(&a.Tenant, now) }, dunning.Ticked{By: by})
+		func(a *dunning.Account, now time.Time) bool { return s.policy.Overslept(&a.Tenant, now) }, dunning.StepBegun{By: by})
 }
 
 // ForOperator pages through the ids of the tenants that a person must look at, in
@@ -260,7 +260,7 @@ func (s *Tenants) Alerts(ctx context.Context, limits dunning.Thresholds) ([]stat
 // Steps is the work of a biller for [worker.Run]: tenants for whom something is
 // due, or whose step a clock that was ahead has put off too far, each put off by [dunning.Policy.Hold] so that no other process begins it
 // too. Work holds the store's time of its claim: the handler takes
-// [dunning.Policy.Next] at that time, stores an intent with [Tenants.Held] before
+// [dunning.Policy.Next] at that time, stores an intent with [Tenants.DoHeld] before
 // its effect and the answer with [Tenants.Do] behind it, and goes on until nothing
 // is owed or its context is done: then it sends nothing any more, since another
 // process may be at it. Where an intent is refused it returns: the tenant
@@ -310,7 +310,7 @@ func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) ([]worker.It
 				}, w.policy.LatestDue(b.now), n)
 			},
 			next:  func() (time.Time, error) { return b.tx.Tenants().NextDue(b.now) },
-			claim: dunning.Ticked{By: w.By()}, lease: w.policy.Hold, most: w.policy.Tick, saved: true,
+			claim: dunning.StepBegun{By: w.By()}, lease: w.policy.Hold, most: w.policy.Tick, saved: true,
 			item: func(a *dunning.Account, _ time.Time) (string, DueTenant) { return a.Tenant.ID, DueTenant{*a, b.now} },
 		}, n)
 		owesNothing := func(i worker.Item[DueTenant]) bool { return w.policy.Next(i.Work.Account, b.now).Action == nil }
@@ -341,7 +341,7 @@ func (w *Steps) Renew(ctx context.Context, items []worker.Item[DueTenant]) error
 			}
 			a, err := w.get(tx, items[i].Key)
 			if err == nil {
-				err = b.step(&a, items[i].Key, dunning.Ticked{By: w.By()})
+				err = b.step(&a, items[i].Key, dunning.StepBegun{By: w.By()})
 			}
 			if err != nil {
 				return err

@@ -79,7 +79,7 @@ func TestAChurnSavesItsRelaysAtOnce(t *testing.T) {
 		}
 		biller := dunning.By{Actor: "biller", Role: dunning.Biller}
 		for ; now.Before(start.Add(7 * 24 * time.Hour)); now = now.Add(time.Hour) {
-			if _, err := tenants.Do(ctx, tenant, dunning.Ticked{By: biller}); err != nil {
+			if _, err := tenants.Do(ctx, tenant, dunning.StepBegun{By: biller}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -43,7 +43,7 @@ func TestASlowBillerSendsAMessageOnce(t *testing.T) {
 			for do := tenants.Policy().Next(a, due.At).Action; do != nil; do = tenants.Policy().Next(a, due.At).Action {
 				switch do.Do {
 				case dunning.DoCharge:
-					if _, err = tenants.Held(ctx, a, dunning.ChargeIntended{By: steps.By(), Invoice: "i", Key: do.Key}); err != nil {
+					if _, err = tenants.DoHeld(ctx, a, dunning.ChargeIntended{By: steps.By(), Invoice: "i", Key: do.Key}); err != nil {
 						return end
 					}
 					if a, err = tenants.Do(ctx, "t", dunning.ChargeAnswered{By: steps.By(), Invoice: "i", Key: do.Key, Outcome: statemachine.Failed}); err != nil {
@@ -52,7 +52,7 @@ func TestASlowBillerSendsAMessageOnce(t *testing.T) {
 					}
 				case dunning.DoNotify:
 					time.Sleep(time.Minute)
-					if _, err := tenants.Held(ctx, a, dunning.NoticeIntended{By: steps.By(), Notice: do.Key}); err == nil {
+					if _, err := tenants.DoHeld(ctx, a, dunning.NoticeIntended{By: steps.By(), Notice: do.Key}); err == nil {
 						sent[do.Key]++
 					}
 					return end

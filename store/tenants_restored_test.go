@@ -50,7 +50,7 @@ func TestChargesAreRecoveringUntilTheyAreStarted(t *testing.T) {
 		owed := func(want string) {
 			t.Helper()
 			for _, tenant := range []string{"card", "hand"} {
-				a, err := tenants.Do(ctx, tenant, dunning.Ticked{By: biller})
+				a, err := tenants.Do(ctx, tenant, dunning.StepBegun{By: biller})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,7 +84,7 @@ func TestChargesAreRecoveringUntilTheyAreStarted(t *testing.T) {
 		p2 := tenants.Policy()
 		time.Sleep(p2.Hold + p2.Linger + time.Second)
 		for tenant, invoice := range map[string]string{"card": "c1", "hand": "h1"} {
-			a, err := tenants.Do(ctx, tenant, dunning.Ticked{By: biller})
+			a, err := tenants.Do(ctx, tenant, dunning.StepBegun{By: biller})
 			if err != nil || p2.Next(a, time.Now()).Action == nil || p2.Next(a, time.Now()).Action.Do != dunning.DoLookBack {
 				t.Fatalf("%s: %+v, %v", tenant, p2.Next(a, time.Now()), err)
 			}

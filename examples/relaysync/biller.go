@@ -189,7 +189,7 @@ func (n *ninetyDays) step(ctx context.Context, w *store.Steps, item worker.Item[
 			intent = dunning.Churned{By: w.By()}
 		}
 		if intent != nil {
-			stored, err := n.tenants.Held(ctx, a, intent)
+			stored, err := n.tenants.DoHeld(ctx, a, intent)
 			if err != nil {
 				return err
 			}

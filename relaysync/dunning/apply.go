@@ -27,7 +27,7 @@ func (p Policy) ApplyAt(a Account, ev Event, now time.Time) (Change, error) {
 	if err != nil {
 		return Change{Old: a, New: a}, err
 	}
-	_, tick := ev.(Ticked)
+	_, tick := ev.(StepBegun)
 	hides := c.New.Tenant.Status() == TenantActive && c.New.oldest() != nil && p.late(&c.Old.Tenant, c.by.At) // the next tick must see it
 	if !tick && len(c.Log) > 0 && !hides {
 		c.New.Tenant.DueAt = p.wake(&c)
@@ -73,7 +73,7 @@ func (p *Policy) take(c *step) error {
 		return c.provision()
 	case Reinstated:
 		return c.reinstate()
-	case Ticked:
+	case StepBegun:
 		return p.tick(c)
 	case ChargeIntended:
 		return p.intend(c, &e)
@@ -104,7 +104,7 @@ func Speakers(ev Event) statemachine.Roles[Role] {
 		return byHost | byOperator
 	case ChargeAnswered, NoticeAnswered, LookedBack:
 		return byBiller | byHost
-	case Ticked, ChargeIntended, ChargeMissing, Churned, NoticeIntended:
+	case StepBegun, ChargeIntended, ChargeMissing, Churned, NoticeIntended:
 		return byBiller
 	case Resolved, Acknowledged:
 		return byOperator
@@ -116,7 +116,7 @@ func Speakers(ev Event) statemachine.Roles[Role] {
 func Events() []Event {
 	return []Event{
 		Enrolled{}, MethodSet{}, Issued{}, Amended{}, Paid{}, Voided{}, Provisioned{}, Reinstated{}, ChargeAnswered{},
-		NoticeAnswered{}, LookedBack{}, Ticked{}, ChargeIntended{}, ChargeMissing{}, Churned{}, NoticeIntended{}, Resolved{},
+		NoticeAnswered{}, LookedBack{}, StepBegun{}, ChargeIntended{}, ChargeMissing{}, Churned{}, NoticeIntended{}, Resolved{},
 		Acknowledged{},
 	}
 }

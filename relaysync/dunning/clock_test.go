@@ -94,7 +94,7 @@ func billedFrom(x *account, from, to int, clock func(hour int) time.Duration) (d
 		if due, ok := x.a.Tenant.Due(); !ok || due.After(after(at)) && !x.p.Overslept(&x.a.Tenant, after(at)) {
 			continue
 		}
-		x.do(dunning.Ticked{By: by(dunning.Biller, after(at))})
+		x.do(dunning.StepBegun{By: by(dunning.Biller, after(at))})
 		for {
 			do := x.p.Next(x.a, after(at)).Action
 			if do == nil {
@@ -146,7 +146,7 @@ func TestAnInvoiceOfAClockThatWasAhead(t *testing.T) {
 	}
 	x := open(t, dunning.Stripe) // charged at once
 	x.a.Invoices[0].CreatedAt, x.a.Tenant.DueAt = after(10*day), after(10*day)
-	x.do(dunning.Ticked{By: by(dunning.Biller, after(0))})
+	x.do(dunning.StepBegun{By: by(dunning.Biller, after(0))})
 	x.expect(0, "charge i1")
 	if s := x.statsAt(0); !s.OldestOwed.Equal(t0) || !s.Latest.Equal(after(policy.Hold)) {
 		t.Errorf("%+v", s)
@@ -175,7 +175,7 @@ func TestIssuedAgainWithTheRightDate(t *testing.T) {
 	x.refused(statemachine.ErrIllegal, issued(0, 11*day))
 	x.do(issued(0, -hour))
 	x.nothing(issued(0, -hour))
-	x.do(dunning.Ticked{By: by(dunning.Biller, t0)})
+	x.do(dunning.StepBegun{By: by(dunning.Biller, t0)})
 	x.expect(23*hour-time.Second, "wait 1s")
 	x.expect(23*hour, "notify i1")
 	x.do(issued(0, -2*hour)) // better known
@@ -292,9 +292,9 @@ func TestNoBillerForDays(t *testing.T) {
 func TestWhatIsSaidMeanwhile(t *testing.T) {
 	x := open(t, dunning.Manual)
 	x.jumps = true
-	x.do(dunning.Ticked{By: by(dunning.Biller, after(-8*day))}, dunning.Provisioned{By: by(dunning.Host, after(hour))})
+	x.do(dunning.StepBegun{By: by(dunning.Biller, after(-8*day))}, dunning.Provisioned{By: by(dunning.Host, after(hour))})
 	x.refused(statemachine.ErrIllegal, dunning.Churned{By: by(dunning.Biller, after(hour))})
-	x.do(dunning.Ticked{By: by(dunning.Biller, after(hour))})
+	x.do(dunning.StepBegun{By: by(dunning.Biller, after(hour))})
 	x.jumps = false
 	x.expect(hour, "wait 1h0m0s")
 	x.expect(7*day+hour-time.Second, "notify i1")

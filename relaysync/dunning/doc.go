@@ -40,7 +40,7 @@
 //     comes look alike, so neither counts: ages go on only while each step comes at most one
 //     of Policy.Tick after it was due (Tenant.DueAt, which may be only Policy.Hold after the
 //     step before). The time before a step that comes later is taken out of every age by that
-//     step, see [Ticked]. A jump makes a churn later by three ticks at most, but for a jump back
+//     step, see [StepBegun]. A jump makes a churn later by three ticks at most, but for a jump back
 //     to a time at which the invoice was issued already: when the clock is set right, the churn
 //     is later by that jump too. Each absence of the biller makes a churn later by its own
 //     length, and up to two ticks.

@@ -73,7 +73,7 @@ func TestClocksThatGoBack(t *testing.T) {
 	x = open(t, dunning.Stripe)
 	x.do(intended(0, "i1/0"), answered(time.Second, "i1/0", statemachine.Failed))
 	x.expect(-day, "wait 1h0m0s")
-	x.do(dunning.Ticked{By: by(dunning.Biller, after(-hour))})
+	x.do(dunning.StepBegun{By: by(dunning.Biller, after(-hour))})
 	if x.a.Tenant.DueAt != after(0) {
 		t.Errorf("asked again in %v", x.a.Tenant.DueAt.Sub(after(-day)))
 	}
@@ -307,7 +307,7 @@ func TestABillerGoesOnItself(t *testing.T) {
 		}
 	}
 	due(0)
-	x.do(dunning.Ticked{By: by(dunning.Biller, after(2*day))})
+	x.do(dunning.StepBegun{By: by(dunning.Biller, after(2*day))})
 	due(2*day + 5*time.Minute)
 	x.do(intended(2*day, "i1/0"), answered(2*day+time.Minute, "i1/0", statemachine.Failed)) // and a message is due
 	due(2*day + 6*time.Minute)
@@ -449,7 +449,7 @@ func TestTick(t *testing.T) {
 	x := open(t, dunning.Manual)
 	for d, want := range map[time.Duration]time.Duration{0: hour, 24*hour - time.Minute: time.Minute, 24 * hour: 5 * time.Minute, 8 * day: 5 * time.Minute} {
 		y := *x
-		c, err := x.p.Apply(y.lived(after(d)).a, dunning.Ticked{By: by(dunning.Biller, after(d))})
+		c, err := x.p.Apply(y.lived(after(d)).a, dunning.StepBegun{By: by(dunning.Biller, after(d))})
 		if got := c.New.Tenant.DueAt.Sub(after(d)); err != nil || got != want || len(c.Log) > 0 {
 			t.Errorf("after %v the next step is in %v, %v, expected %v", d, got, err, want)
 		}

@@ -81,12 +81,12 @@ type (
 
 // Events of the biller.
 type (
-	// Ticked begins a step: it puts DueAt off by Policy.Hold, so that no other
+	// StepBegun begins a step: it puts DueAt off by Policy.Hold, so that no other
 	// process begins it too, or to when something is due. Outside the version, but where
 	// it comes late, or the clock went back: then it takes what nobody has seen out of the
 	// ages of what is owed, see Invoice.Since and "Clocks" of the package. It comes before
 	// each use of Next: a churn is refused behind a step that is late.
-	Ticked struct{ By }
+	StepBegun struct{ By }
 	// ChargeIntended comes before a charge that Next asks for. Key: Key and
 	// Actor; to another actor it is ErrHeld, and ErrIllegal once the invoice is not
 	// owed or the time for it is over. Its charge is made at once: from the

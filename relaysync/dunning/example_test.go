@@ -28,7 +28,7 @@ func Example() {
 	apply(dunning.Enrolled{By: by(dunning.Host), Tenant: "alice", Method: dunning.Stripe})
 	apply(dunning.Issued{By: by(dunning.Host), Invoice: "january", Amount: 2100})
 	for a.Tenant.Status() == dunning.TenantActive {
-		apply(dunning.Ticked{By: by(dunning.Biller)})
+		apply(dunning.StepBegun{By: by(dunning.Biller)})
 		next := policy.Next(a, now)
 		if next.Action == nil {
 			now = next.Due

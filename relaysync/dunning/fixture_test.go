@@ -97,7 +97,7 @@ func (x *account) lived(at time.Time) *account {
 		if !ok || !due.Before(at) {
 			break
 		}
-		c, err := x.p.Apply(x.a, dunning.Ticked{By: by(dunning.Biller, due)})
+		c, err := x.p.Apply(x.a, dunning.StepBegun{By: by(dunning.Biller, due)})
 		if err != nil || len(c.Log) > 0 {
 			x.t.Fatalf("a tick in time: %v, %v", c.Log, err)
 		}

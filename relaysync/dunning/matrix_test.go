@@ -67,7 +67,7 @@ func TestEveryEventInEverySituation(t *testing.T) {
 		{"void", plain(dunning.Voided{By: host, Invoice: "i1"})},
 		{"provision", plain(dunning.Provisioned{By: host})},
 		{"reinstate", plain(dunning.Reinstated{By: host})},
-		{"tick", plain(dunning.Ticked{By: biller})},
+		{"tick", plain(dunning.StepBegun{By: biller})},
 		{"charge", plain(dunning.ChargeIntended{By: biller, Invoice: "i1", Key: "i1/0"})},
 		{"done", answer(statemachine.Done)}, {"failed", answer(statemachine.Failed)}, {"unclear", answer(statemachine.Unknown)}, {"deferred", answer(statemachine.Deferred)},
 		{"missing", plain(asked(now, now, "i1/0"))},

@@ -61,7 +61,7 @@ func TestWhatIsUnfinishedIsOverdue(t *testing.T) {
 	repeated := map[string]func(x *account, d time.Duration) []dunning.Event{
 		"silence": func(*account, time.Duration) []dunning.Event { return nil },
 		"ticks": func(_ *account, d time.Duration) []dunning.Event {
-			return []dunning.Event{dunning.Ticked{By: by(dunning.Biller, after(d))}}
+			return []dunning.Event{dunning.StepBegun{By: by(dunning.Biller, after(d))}}
 		},
 		"relays": func(_ *account, d time.Duration) []dunning.Event {
 			return []dunning.Event{dunning.Provisioned{By: by(dunning.Host, after(d))}}
@@ -83,8 +83,8 @@ func TestWhatIsUnfinishedIsOverdue(t *testing.T) {
 				if d > bound && d-hour < bound {
 					d = bound
 				}
-				for _, ev := range append(events(&x, d), dunning.Ticked{By: by(dunning.Biller, after(d))}) {
-					if _, silent := ev.(dunning.Ticked); silent && what == "silence" {
+				for _, ev := range append(events(&x, d), dunning.StepBegun{By: by(dunning.Biller, after(d))}) {
+					if _, silent := ev.(dunning.StepBegun); silent && what == "silence" {
 						continue
 					}
 					if c, err := x.p.Apply(x.a, ev); err == nil {

@@ -241,7 +241,7 @@ func TestBothOrdersOfEveryPair(t *testing.T) {
 		"acknowledge 0":  dunning.Acknowledged{By: operator, Invoice: "i1", Key: "i1/0", Reason: "paid back"},
 		"acknowledge w2": dunning.Acknowledged{By: operator, Invoice: "i1", Key: "w2", Reason: "paid back"},
 		"churn":          dunning.Churned{By: biller}, "reinstate": dunning.Reinstated{By: host}, "issue": dunning.Issued{By: host, Invoice: "i9",
-			Amount: 1}, "provision": dunning.Provisioned{By: host}, "tick": dunning.Ticked{By: biller},
+			Amount: 1}, "provision": dunning.Provisioned{By: host}, "tick": dunning.StepBegun{By: biller},
 	}
 	// Decisions that what is known may forbid: the order of two of these, or of one and
 	// money, is the order in which they were decided.

@@ -46,7 +46,7 @@ type Invoice struct {
 	Issued    int64 // Amount as it was issued; -1: it was stored before this was kept
 	CreatedAt time.Time
 	// Since counts instead of CreatedAt where it is set: that date moved with a clock that
-	// jumped, and past time in which no step was taken. Zero: CreatedAt counts. See [Ticked].
+	// jumped, and past time in which no step was taken. Zero: CreatedAt counts. See [StepBegun].
 	Since        time.Time
 	PaidAt       time.Time // when the first payment in full became known
 	VoidedAt     time.Time
@@ -81,7 +81,7 @@ type Invoice struct {
 type Account struct {
 	Tenant   Tenant
 	Invoices []Invoice
-	// Level is how far the switch stops charges. Given by the service for Ticked and
+	// Level is how far the switch stops charges. Given by the service for StepBegun and
 	// ChargeIntended, and for Next; no column.
 	Level switches.Level `json:",omitzero"`
 	// RecoveredAt is when charges were last started out of a recovery, by the store's clock;

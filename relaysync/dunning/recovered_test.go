@@ -58,7 +58,7 @@ func TestARestoredDatabaseAsksWhoHasPaid(t *testing.T) {
 	x.jumps = true
 	x.do(dunning.Issued{By: by(dunning.Host, after(10*day)), Invoice: "i2", Amount: 1})
 	x.p.RecoveredAt = after(hour)
-	x.do(dunning.Ticked{By: by(dunning.Biller, after(2*hour))}, lookedBack(2*hour, 2*hour, "i1"))
+	x.do(dunning.StepBegun{By: by(dunning.Biller, after(2*hour))}, lookedBack(2*hour, 2*hour, "i1"))
 	x.expect(2*hour, "look back i2")
 	x.do(lookedBack(2*hour, 2*hour, "i2"), dunning.Paid{By: by(dunning.Host, after(2*hour)), Invoice: "i1", Method: dunning.Manual})
 	x.expect(2*hour, "charge i2")

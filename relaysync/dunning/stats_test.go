@@ -81,7 +81,7 @@ func TestMoneyOfStatistics(t *testing.T) {
 // is due for long. The charge is counted from its intent, what is owed from its issue.
 func TestAStepThatIsNeverDoneIsCounted(t *testing.T) {
 	count := func(x *account, at time.Duration) dunning.Stats {
-		x.do(dunning.Ticked{By: by(dunning.Biller, after(at))})
+		x.do(dunning.StepBegun{By: by(dunning.Biller, after(at))})
 		s := dunning.Stats{At: after(at), Tenants: map[dunning.TenantStatus]int64{}}
 		s.Add(&x.a)
 		return s

@@ -96,7 +96,7 @@ func (d *AccountAdversary) draw(t *rapid.T, p *dunning.Policy, a *dunning.Accoun
 			return dunning.Reinstated{By: by(dunning.Host)}
 		}
 		if do == nil {
-			return dunning.Ticked{By: by(dunning.Biller)}
+			return dunning.StepBegun{By: by(dunning.Biller)}
 		}
 		switch do.Do {
 		case dunning.DoCharge:

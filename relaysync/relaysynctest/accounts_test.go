@@ -110,7 +110,7 @@ func TestTickRate(t *testing.T) {
 		churned := time.Duration(0)
 		for d := time.Duration(0); d < 60*24*time.Hour; d += rate {
 			now := relaysynctest.Start.Add(d)
-			tick, err := p.Apply(a, dunning.Ticked{By: by(dunning.Biller, now)})
+			tick, err := p.Apply(a, dunning.StepBegun{By: by(dunning.Biller, now)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -222,7 +222,7 @@ func (r *relays) subject(s store.Store[store.RelayUnit]) *relaySubject {
 			return r.service.Within(tx)
 		},
 		records: func(tx store.RelayUnit) records[string, string, relaysync.Sync, relaysync.Change] { return tx.Relays() },
-		held:    r.service.Held,
+		held:    r.service.DoHeld,
 		apply:   r.service.Policy().Apply,
 		check:   relaysync.Check,
 		states: func(s *relaysync.Sync) (all []stored[string]) {

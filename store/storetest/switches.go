@@ -330,7 +330,7 @@ func (r *tenants) stopped(t *testing.T) {
 		r.do(t, out, enrolled(out, dunning.Stripe), issued(out), intended(out))
 		owed := func(at time.Time) *dunning.Action {
 			t.Helper()
-			return policy.Next(r.do(t, waits, dunning.Ticked{By: dunningBy(dunning.Biller, at)}), at).Action
+			return policy.Next(r.do(t, waits, dunning.StepBegun{By: dunningBy(dunning.Biller, at)}), at).Action
 		}
 		if do := owed(start); do == nil || do.Do != dunning.DoCharge {
 			t.Fatalf("before the stop it owes %+v", do)

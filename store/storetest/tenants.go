@@ -147,7 +147,7 @@ func (r *tenants) overslept(t *testing.T) {
 	events := tenantStages()[1].events
 	r.do(t, awake, events(awake)...)
 	// A step that the store's clock of then, which was ahead, allowed.
-	noError(t, r.save(r.change(t, r.do(t, asleep, events(asleep)...), dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(1000*24*time.Hour))})))
+	noError(t, r.save(r.change(t, r.do(t, asleep, events(asleep)...), dunning.StepBegun{By: dunningBy(dunning.Biller, start.Add(1000*24*time.Hour))})))
 	r.do(t, idle, enrolled(idle, dunning.NWC))
 	dated(r.Store, start)
 	for round, want := range []int{1, 0} {
@@ -161,7 +161,7 @@ func (r *tenants) overslept(t *testing.T) {
 		t.Errorf("due at %v, %v", a.Tenant.DueAt, err)
 	}
 	// A biller that runs does not wait for that.
-	noError(t, r.save(r.change(t, must(r.service.Get(ctx, asleep))(t), dunning.Ticked{By: dunningBy(dunning.Biller,
+	noError(t, r.save(r.change(t, must(r.service.Get(ctx, asleep))(t), dunning.StepBegun{By: dunningBy(dunning.Biller,
 		start.Add(1000*24*time.Hour))})))
 	dated(r.Store, start.Add(time.Minute))
 	if _, _, err := r.service.Steps("biller").Turn(ctx, nil, 1); err != nil {

@@ -57,7 +57,7 @@ func (r *tenants) everyTenantField(t *testing.T) {
 	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
 	f.do(dunning.NoticeAnswered{By: biller(), Notice: f.a.Tenant.Notice, Outcome: statemachine.Done},
 		// a clock that is behind, and right again
-		dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(-10*day))}, dunning.Ticked{By: biller()},
+		dunning.StepBegun{By: dunningBy(dunning.Biller, start.Add(-10*day))}, dunning.StepBegun{By: biller()},
 		dunning.MethodSet{By: by(dunning.Host), Method: dunning.Stripe},
 		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1",
 			Key: "é-1/1", Outcome: statemachine.Done},

@@ -58,7 +58,7 @@ func (r *tenants) counted(t testing.TB, add func(dunning.Account)) {
 		return append(all, dunning.Churned{By: dunningBy(dunning.Biller, late)},
 			dunning.MethodSet{By: dunningBy(dunning.Host, late), Method: dunning.NWC})
 	})
-	behind := dunning.Ticked{By: dunningBy(dunning.Biller, start.Add(-10*24*time.Hour))} // its date does not count
+	behind := dunning.StepBegun{By: dunningBy(dunning.Biller, start.Add(-10*24*time.Hour))} // its date does not count
 	make(dunning.Manual, 100, func(string) []dunning.Event { return []dunning.Event{behind} })
 	make(dunning.Manual, 100, func(string) []dunning.Event {
 		return append(ticks(start, late), dunning.Churned{By: dunningBy(dunning.Biller, late)},

@@ -27,7 +27,7 @@ func (r *tenants) subject(s store.Store[store.TenantUnit]) *tenantSubject {
 		records: func(tx store.TenantUnit) records[string, string, dunning.Account, dunning.Change] {
 			return ownLines{tx.Tenants()}
 		},
-		held:  r.service.Held,
+		held:  r.service.DoHeld,
 		apply: r.service.Policy().Apply,
 		check: dunning.Check,
 		states: func(a *dunning.Account) (all []stored[string]) {
@@ -177,7 +177,7 @@ func ticks(from, to time.Time) (all []dunning.Event) {
 		return nil
 	}
 	for from = from.Add(time.Hour); from.Before(to); from = from.Add(time.Hour) {
-		all = append(all, dunning.Ticked{By: dunningBy(dunning.Biller, from)})
+		all = append(all, dunning.StepBegun{By: dunningBy(dunning.Biller, from)})
 	}
 	return all
 }
@@ -188,7 +188,7 @@ func tenantStages() []tenantStage {
 	}
 	rivals := func(a *dunning.Account, i int) dunning.Event { return issued(fmt.Sprint(a.Tenant.ID, "-rival-", i)) }
 	touch := func(_ *dunning.Account, at time.Time) dunning.Event {
-		return dunning.Ticked{By: dunningBy(dunning.Biller, at)}
+		return dunning.StepBegun{By: dunningBy(dunning.Biller, at)}
 	}
 	return []tenantStage{
 		{name: "a tenant who owes nothing", events: func(id string) []dunning.Event { return []dunning.Event{enrolled(id, dunning.NWC)} }, rivals: rivals,
