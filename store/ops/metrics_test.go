@@ -17,6 +17,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store/follow"
+	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/store/worker"
 )
 
@@ -172,6 +173,28 @@ func TestMetricsSurviveTheIncident(t *testing.T) {
 	has(`settle_stats_age_seconds{part="swaps"} 1.999999999`)
 	if reads != 2 {
 		t.Errorf("%d readings", reads)
+	}
+}
+
+// A part that is locked keeps no other back, is named, and is what it was before.
+func TestWhatIsLockedIsAsItWas(t *testing.T) {
+	h := newHouse(t, sqlstore.Postgres)
+	h.wallet()
+	h.review()
+	last := h.Read(t.Context(), time.Hour, Statistics{})
+	h.check(last.Err())
+	tx, err := h.sql.BeginTx(t.Context(), nil)
+	h.check(err)
+	_, err = tx.ExecContext(t.Context(), "LOCK TABLE "+h.opts.Schema+".withdrawal_queue IN ACCESS EXCLUSIVE MODE")
+	h.check(err)
+	h.now = h.now.Add(time.Minute)
+	got := h.Read(t.Context(), time.Hour, last)
+	h.check(tx.Rollback())
+	if len(got.Failed) != 1 || got.Failed[0].Part != "withdrawals" || got.Withdrawals == nil || got.Withdrawals.InReview != 1 {
+		t.Errorf("%+v, %v", got.Withdrawals, got.Err())
+	}
+	if !got.Swaps.At.Equal(h.now) || !got.Withdrawals.At.Equal(last.Withdrawals.At) {
+		t.Errorf("swaps are of %v, withdrawals of %v", got.Swaps.At, got.Withdrawals.At)
 	}
 }
 
