@@ -111,7 +111,7 @@ func (p DepositPolicy) Judge(d Deposit, s DepositSight, now time.Time) (Deposit,
 		}
 		return d, nil, nil
 	}
-	if !d.InChain || s.Scanned < s.Tip || d.Amount < p.Minimum || !p.admits(d.Owner, d.Height) ||
+	if !d.InChain || s.Scanned < s.Tip || d.State == DepositWaiting && (d.Amount < p.Minimum || !p.admits(d.Owner, d.Height)) ||
 		s.Coinbase && d.Height > (Policy{Maturity: p.Maturity}).MatureHeight(s.Tip) {
 		return d, nil, nil
 	}

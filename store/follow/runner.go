@@ -115,7 +115,7 @@ func (r *runner) look(ctx context.Context) (s seen, err error) {
 		if len(s.page) < lines {
 			s.next = head // of the same moment: the lines between are of other machines
 		}
-		if r.side != nil && s.idle() {
+		if r.side != nil && len(s.page) == 0 { // lines of other machines, which may come all the time, hold up nothing
 			s.task, err = r.side(u, sideLook{fence: s.row.Fence, now: s.now, single: r.single > 0})
 			return err
 		}
@@ -145,7 +145,7 @@ func (r *runner) step(ctx context.Context) (wait time.Duration, err error) {
 		return 0, r.outcome(ctx, s, nil, err)
 	case s.task != nil:
 		err = r.commit(ctx, s, s.task.items > 0, s.task.run, func(_ sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
-			return moved(r.Consumer, s.row, s.row.Cursor, now), nil
+			return moved(r.Consumer, s.row, s.next, now), nil
 		})
 		return 0, r.tasked(ctx, s, err)
 	case s.idle():
@@ -278,7 +278,8 @@ func (r *runner) outcome(ctx context.Context, s seen, given []sqlstore.Line, err
 			return failed(s.row, err, false, now), c.Retry(tried(s.due, err, now))
 		}))
 	case park:
-		if s.count+1 > MaxParked {
+		_, behind := split(s.page, s.parked)
+		if s.count+1+len(behind) > MaxParked {
 			err = failure{errors.Join(ErrTooManyParked, err)}
 			break
 		}
@@ -287,7 +288,7 @@ func (r *runner) outcome(ctx context.Context, s seen, given []sqlstore.Line, err
 		r.alone = max(0, r.alone-1)
 		return r.ignoreLost(r.write(ctx, s.row, func(c sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
 			row := failed(moved(r.Consumer, s.row, s.next, now), err, false, now)
-			return row, c.Park(parkable(r.Consumer, given, s.last, err, now)...)
+			return row, c.Park(append(parkable(r.Consumer, given, s.last, err, now), parkable(r.Consumer, behind, s.last+1, nil, now)...)...)
 		}))
 	case again, fatal:
 		return err

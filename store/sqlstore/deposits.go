@@ -58,12 +58,12 @@ var (
 	depositsNamed = statement{each: "tx_hash bytes, output_index int", text: "SELECT " + depositTable.columns("x.") +
 		" FROM @deposits x WHERE x.tx_hash = r.tx_hash AND x.output_index = r.output_index"}
 	depositsWaiting = statement{text: "SELECT " + depositTable.columns("x.") + " FROM @deposits x " +
-		"WHERE x.in_chain AND x.state <> 'credited' AND (x.block_height, x.tx_hash, x.output_index) > ($1, $2, $3) AND x.amount >= $4 " +
+		"WHERE x.in_chain AND x.state <> 'credited' AND (x.block_height, x.tx_hash, x.output_index) > ($1, $2, $3) AND (x.amount >= $4 OR x.state = 'reversed') " +
 		"ORDER BY x.block_height, x.tx_hash, x.output_index LIMIT $5"}
 	depositsShaken = statement{text: "SELECT " + depositTable.columns("x.") + " FROM @deposits x WHERE x.state = 'credited' " +
 		"AND (x.deep_at, x.tx_hash, x.output_index) > ($1, $2, $3) ORDER BY x.deep_at, x.tx_hash, x.output_index LIMIT $4"}
 	tallyWaiting = statement{text: "SELECT count(*), CAST(coalesce(sum(x.amount), 0) AS {int}), min(x.changed_at) FROM @deposits x " +
-		"WHERE x.in_chain AND x.state <> 'credited' AND x.amount >= $1"}
+		"WHERE x.in_chain AND x.state <> 'credited' AND (x.amount >= $1 OR x.state = 'reversed')"}
 	tallyShaken = statement{text: "SELECT count(*), CAST(coalesce(sum(x.amount), 0) AS {int}) FROM @deposits x " +
 		"WHERE x.state = 'credited' AND x.deep_at > $1"}
 	moveDeposits = statement{once: true,
@@ -158,8 +158,9 @@ func (d Deposits) Named(ops ...wire.OutPoint) ([]utxo.Deposit, error) {
 	return d.find(&depositsNamed, outpoints(ops))
 }
 
-// Waiting returns up to limit deposits of at least an amount that are in the best
-// chain and not credited, by height and outpoint, after the given one.
+// Waiting returns up to limit deposits that are in the best chain and not credited, by height
+// and outpoint, after the given one: those of at least an amount, and those that were credited
+// before and reversed, for which no minimum counts.
 func (d Deposits) Waiting(minimum int64, after *utxo.Deposit, limit int) ([]utxo.Deposit, error) {
 	if after == nil {
 		return d.find(&depositsWaiting, nil, int64(-1), []byte{}, int64(-1), minimum, int64(limit))

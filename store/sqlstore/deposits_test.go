@@ -87,7 +87,7 @@ func TestDueDepositsAreThoseOfTheRules(t *testing.T) {
 								shaken = append(shaken, r)
 								count.Shaken++
 								count.ShakenAmount += r.Amount
-							case r.Due(tip) && r.Amount >= minimum:
+							case r.Due(tip) && (r.Amount >= minimum || r.State == utxo.DepositReversed):
 								want = append(want, r)
 								count.Waiting++
 								count.WaitingAmount += r.Amount

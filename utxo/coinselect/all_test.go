@@ -151,6 +151,7 @@ func TestSelectAllAtTheDustLimit(t *testing.T) {
 		err           error
 	}{
 		{1393, 0, coinselect.ErrInsufficientFunds}, {1394, 0, nil}, {2099, 1000, coinselect.ErrInsufficientFunds}, {2100, 1000, nil},
+		{1101, 1, coinselect.ErrInsufficientFunds}, {1393, 293, coinselect.ErrInsufficientFunds}, {1394, 293, nil}, // the payee's output is dust
 	} {
 		s, err := coinselect.Select(coins(c.amount), sweep(func(r *coinselect.Request) { r.DustLimit = c.limit }))
 		if !errors.Is(err, c.err) || err == nil && s.Change != max(c.limit, 294) {
@@ -238,7 +239,7 @@ func TestSelectAllAgainstEverySubset(t *testing.T) {
 		}
 		most, dust := int64(0), map[int]int64{22: 294, 34: 330, 25: 546}[len(n.req.ChangeScript)]
 		if n.req.DustLimit > 0 {
-			dust = n.req.DustLimit
+			dust = max(dust, n.req.DustLimit)
 		}
 		for mask := range 1 << len(usable) {
 			var set []coinselect.Candidate

@@ -85,7 +85,7 @@ func newSelector(candidates []Candidate, req Request, rest bool) (*selector, err
 	if err := req.Payment.dust(relay); err != nil {
 		return nil, err
 	}
-	s.minChange = cmp.Or(req.DustLimit, DustThreshold(req.ChangeScript, relay))
+	s.minChange = max(req.DustLimit, DustThreshold(req.ChangeScript, relay))
 	if rest {
 		s.amount, s.base, s.changeWeight = s.amount+s.minChange, s.base+s.changeWeight, 0
 		return s, nil
