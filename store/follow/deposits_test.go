@@ -47,6 +47,46 @@ func TestCreditedOnceAtItsDepth(t *testing.T) {
 	})
 }
 
+// Lines of another domain that come all the time hold up no credit.
+func TestOtherDomainsHoldUpNoDeposit(t *testing.T) {
+	exchanges(t, func(t *testing.T, x *exchange) {
+		tx := x.pays(to("ann", 5))
+		x.mine(tx)
+		x.blocks(depth - 2)
+		x.connect()
+		for range 10 {
+			x.approved()
+			if _, err := x.r.step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := x.postings(tx, 0); n != 1 {
+			t.Errorf("%d postings", n)
+		}
+	})
+}
+
+// What was credited and reversed is credited again once it is deep, whatever the policy
+// asks of new deposits meanwhile.
+func TestCreditedAgainUnderAnotherPolicy(t *testing.T) {
+	exchanges(t, func(t *testing.T, x *exchange) {
+		tx := x.pays(to("ann", 5))
+		x.mine()
+		x.mine(tx)
+		x.blocks(depth - 1)
+		x.is("at its depth", tx, 0, "credited 1")
+		x.drop(depth)
+		if _, err := ReverseDeposit(t.Context(), x.store, utxotest.Out(tx, 0), "olga", "it will not come back", x.credit); err != nil {
+			t.Fatal(err)
+		}
+		x.policy.Minimum = 6
+		x.restart()
+		x.mine(tx)
+		x.blocks(depth - 1)
+		x.is("deep again", tx, 0, "credited 2")
+	})
+}
+
 // A reorganisation that a deposit survives posts nothing, whether it left its depth, its
 // block, or its height.
 func TestReorganised(t *testing.T) {

@@ -1479,7 +1479,7 @@ SELECT x.tx_hash, x.output_index, x.wallet_id, x.owner_tag, x.amount, x.block_he
 -- depositsWaiting
 SELECT x.tx_hash, x.output_index, x.wallet_id, x.owner_tag, x.amount, x.block_height, x.block_hash, x.in_chain, x.state, x.round, x.depth, x.deep_at, x.reversed_by, x.reason, x.changed_at
 	FROM @deposits x
-	WHERE x.in_chain AND x.state <> 'credited' AND (x.block_height, x.tx_hash, x.output_index) > ($1, $2, $3) AND x.amount >= $4
+	WHERE x.in_chain AND x.state <> 'credited' AND (x.block_height, x.tx_hash, x.output_index) > ($1, $2, $3) AND (x.amount >= $4 OR x.state = 'reversed')
 	ORDER BY x.block_height, x.tx_hash, x.output_index LIMIT $5;
 -- descendants
 WITH RECURSIVE walk(tx_hash, go_on) AS (SELECT r.tx_hash, 1
@@ -2882,8 +2882,10 @@ SELECT x.id, x.xpub_van, x.created_at, x.status, x.unserved_since, x.slot, x.hun
 UPDATE @settle_consumers AS x
 	SET machines = r.machines, cursor = r.cursor, lease_fence = r.lease_fence, lease_until = r.lease_until, stopped = r.stopped, error = r.error, failed_at = r.failed_at
 	FROM (SELECT u.machines, u.cursor, u.lease_fence, u.lease_until, u.stopped, u.error, u.failed_at, u.name, u.old_fence, u.old_cursor, u.old_until
-	FROM unnest($1::text::text[], $2::text::text[], $3::text::bigint[], $4::text::timestamptz[], $5::text::boolean[], $6::text::text[], $7::text::timestamptz[], $8::text::text[], $9::text::bigint[], $10::text::text[], $11::text::timestamptz[]) AS u(machines, cursor, lease_fence, lease_until, stopped, error, failed_at, name, old_fence, old_cursor, old_until) LIMIT (SELECT NULL::bigint)) AS r
-	WHERE x.name = r.name AND x.lease_fence = r.old_fence AND x.cursor = r.old_cursor AND x.lease_until = r.old_until;
+	FROM unnest($2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::timestamptz[], $6::text::boolean[], $7::text::text[], $8::text::timestamptz[], $9::text::text[], $10::text::bigint[], $11::text::text[], $12::text::timestamptz[]) AS u(machines, cursor, lease_fence, lease_until, stopped, error, failed_at, name, old_fence, old_cursor, old_until) LIMIT (SELECT NULL::bigint)) AS r
+	WHERE x.name = r.name AND x.lease_fence = r.old_fence AND x.cursor = r.old_cursor AND x.lease_until = r.old_until AND $1 = (SELECT g.generation
+	FROM @settle_places g
+	ORDER BY g.n DESC LIMIT 1);
 -- moveDeposits
 UPDATE @deposits AS x
 	SET block_height = r.block_height, block_hash = r.block_hash, in_chain = r.in_chain, state = r.state, round = r.round, depth = r.depth, deep_at = r.deep_at, reversed_by = r.reversed_by, reason = r.reason, changed_at = r.changed_at
@@ -3943,7 +3945,7 @@ SELECT count(*), CAST(coalesce(sum(x.amount), 0) AS bigint)
 -- tallyWaiting
 SELECT count(*), CAST(coalesce(sum(x.amount), 0) AS bigint), min(x.changed_at)
 	FROM @deposits x
-	WHERE x.in_chain AND x.state <> 'credited' AND x.amount >= $1;
+	WHERE x.in_chain AND x.state <> 'credited' AND (x.amount >= $1 OR x.state = 'reversed');
 -- tenantOf
 SELECT tenant
 	FROM @invoices

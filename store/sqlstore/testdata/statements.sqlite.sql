@@ -1326,7 +1326,7 @@ SELECT x.tx_hash, x.output_index, x.wallet_id, x.owner_tag, x.amount, x.block_he
 -- depositsWaiting
 SELECT x.tx_hash, x.output_index, x.wallet_id, x.owner_tag, x.amount, x.block_height, x.block_hash, x.in_chain, x.state, x.round, x.depth, x.deep_at, x.reversed_by, x.reason, x.changed_at
 	FROM @deposits x
-	WHERE x.in_chain AND x.state <> 'credited' AND (x.block_height, x.tx_hash, x.output_index) > (?1, ?2, ?3) AND x.amount >= ?4
+	WHERE x.in_chain AND x.state <> 'credited' AND (x.block_height, x.tx_hash, x.output_index) > (?1, ?2, ?3) AND (x.amount >= ?4 OR x.state = 'reversed')
 	ORDER BY x.block_height, x.tx_hash, x.output_index LIMIT ?5;
 -- descendants
 WITH RECURSIVE walk(tx_hash, go_on) AS (SELECT r.tx_hash, 1
@@ -2664,8 +2664,10 @@ SELECT x.id, x.xpub_van, x.created_at, x.status, x.unserved_since, x.slot, x.hun
 	ORDER BY x.xpub_van;
 -- moveConsumer
 UPDATE @settle_consumers AS x
-	SET machines = ?1, cursor = ?2, lease_fence = ?3, lease_until = ?4, stopped = ?5, error = ?6, failed_at = ?7
-	WHERE x.name = ?8 AND x.lease_fence = ?9 AND x.cursor = ?10 AND x.lease_until = ?11;
+	SET machines = ?2, cursor = ?3, lease_fence = ?4, lease_until = ?5, stopped = ?6, error = ?7, failed_at = ?8
+	WHERE x.name = ?9 AND x.lease_fence = ?10 AND x.cursor = ?11 AND x.lease_until = ?12 AND ?1 = (SELECT g.generation
+	FROM @settle_places g
+	ORDER BY g.n DESC LIMIT 1);
 -- moveDeposits
 UPDATE @deposits AS x
 	SET block_height = ?1, block_hash = ?2, in_chain = ?3, state = ?4, round = ?5, depth = ?6, deep_at = ?7, reversed_by = ?8, reason = ?9, changed_at = ?10
@@ -3663,7 +3665,7 @@ SELECT count(*), CAST(coalesce(sum(x.amount), 0) AS INTEGER)
 -- tallyWaiting
 SELECT count(*), CAST(coalesce(sum(x.amount), 0) AS INTEGER), min(x.changed_at)
 	FROM @deposits x
-	WHERE x.in_chain AND x.state <> 'credited' AND x.amount >= ?1;
+	WHERE x.in_chain AND x.state <> 'credited' AND (x.amount >= ?1 OR x.state = 'reversed');
 -- tenantOf
 SELECT tenant
 	FROM @invoices
