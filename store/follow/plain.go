@@ -23,8 +23,9 @@ type Cursors interface {
 // Plain gives the lines of one domain to fn, in pages of up to 100, where no
 // transaction of the host holds both the effect and the cursor: each line at least
 // once, in their order, and again what was given after the last Save. It ends with
-// ctx (nil), or with the first error of the feed, of fn or of cursors; Aggregate of a
-// line is empty.
+// ctx (nil), or with the first error of the feed, of fn or of cursors; Aggregate and
+// Generation of a line are empty: what it posts elsewhere has keys made of the record and of
+// what is posted, which hold across a restore.
 func Plain[ID comparable](ctx context.Context, feed Feed[ID], cursors Cursors, fn func(ctx context.Context, lines []Line) error) error {
 	at, err := cursors.Load(ctx)
 	for err == nil {
@@ -56,7 +57,7 @@ func texts[ID comparable](page []statemachine.Transition[ID]) []Line {
 	lines := make([]Line, len(page))
 	for i, l := range page {
 		lines[i].Transition = statemachine.Transition[string]{Machine: l.Machine, ID: fmt.Sprint(l.ID), Version: l.Version,
-			From: l.From, Trigger: l.Trigger, To: l.To, At: l.At, Actor: l.Actor, Role: l.Role, Reason: l.Reason, Data: l.Data}
+			From: l.From, Trigger: l.Trigger, To: l.To, At: l.At, Actor: l.Actor, Role: l.Role, Trace: l.Trace, Reason: l.Reason, Data: l.Data}
 	}
 	return lines
 }

@@ -36,7 +36,7 @@ func TestPlainGivesEachLineAtLeastOnce(t *testing.T) {
 	}
 	submit := func(n byte) {
 		id := uuid.UUID{n}
-		by := withdrawal.By{Actor: "host", Role: withdrawal.System}
+		by := withdrawal.By{Actor: "host", Role: withdrawal.System, Trace: "trace 1"}
 		if _, err := orders.Submit(ctx, withdrawal.Submitted{By: by, Request: id, User: id, Asset: id, Chain: id,
 			ToAddress: "0xABC", Amount: "1", Decimals: 8}); err != nil {
 			t.Fatal(err)
@@ -67,7 +67,8 @@ func TestPlainGivesEachLineAtLeastOnce(t *testing.T) {
 	}
 	k.fails, seen = nil, nil
 	err = run(func([]Line) error { return nil })
-	if err != nil || len(seen) != 150 || seen[149].ID != (uuid.UUID{150}).String() || seen[0].Machine != withdrawal.RequestMachine.Name() {
+	if err != nil || len(seen) != 150 || seen[149].ID != (uuid.UUID{150}).String() || seen[0].Machine != withdrawal.RequestMachine.Name() ||
+		seen[0].Trace != "trace 1" {
 		t.Errorf("%v, %d lines", err, len(seen))
 	}
 	if head, err := orders.Head(ctx); err != nil || k.Cursor != head {
