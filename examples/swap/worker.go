@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/settlehq/settle/examples/swap/chain"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
-	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -43,26 +41,25 @@ type items[A any] interface {
 
 // work does what items owe until ctx is done.
 func work(ctx context.Context, s *store.Swaps, w *world, log *slog.Logger) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var both sync.WaitGroup
-	var errs [2]error
-	both.Go(func() { defer cancel(); errs[0] = run(ctx, s.Deposits, s.Deposits.Work(w.name), w, log) })
-	both.Go(func() { defer cancel(); errs[1] = run(ctx, s.Credits, s.Credits.Work(w.name), w, log) })
-	both.Wait()
-	return errors.Join(errs[:]...)
-}
-
-func run[A, H any](ctx context.Context, s items[A], source worker.Source[A, H], w *world, log *slog.Logger) error {
-	return worker.Run(ctx, source, func(ctx context.Context, item A) H {
-		item, err := handle(ctx, s, w, item)
+	left := func(ctx context.Context, err error) {
 		if err != nil && ctx.Err() == nil {
 			log.Warn("an item is left for later", "error", err)
 		}
-		return source.Release(item)
-	}, worker.Options[A, H]{
-		Concurrency: 8, Grace: 2 * time.Second, CallTimeout: time.Second, Log: log,
+	}
+	return s.Run(ctx, store.RunSwaps{
+		Name: w.name, Concurrency: 8, Grace: 2 * time.Second, CallTimeout: time.Second, Log: log,
 		Poll:  statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 200 * time.Millisecond, JitterPercent: 50},
 		Retry: statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
+		Deposit: func(ctx context.Context, d swap.Deposit) store.HeldDeposit {
+			d, err := handle(ctx, s.Deposits, w, d)
+			left(ctx, err)
+			return store.HeldDeposit{Deposit: d, Events: []swap.Event{swap.GivenBack{By: w.by(), Fence: d.Lease.Fence}}}
+		},
+		Credit: func(ctx context.Context, c swap.Credit) store.HeldCredit {
+			c, err := handle(ctx, s.Credits, w, c)
+			left(ctx, err)
+			return store.HeldCredit{Credit: c, Events: []swap.Event{swap.GivenBack{By: w.by(), Fence: c.Lease.Fence}}}
+		},
 	})
 }
 
