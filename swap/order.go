@@ -112,7 +112,7 @@ func (s *step) requeue(e *Requeued) error {
 	case !owed:
 		return s.refuse(statemachine.ErrIllegal, "nothing is lost and attempts are left")
 	case s.item.behind(e.Control):
-		return s.refuse(ErrUnsettled, "it may have been paid before the store was restored: look back first")
+		return s.refuse(ErrUnsettled, "it may have been paid before the store was restored: first tell what RecoverDeposit or RecoverCredit makes of both histories")
 	}
 	if n, in := s.item.landed(); n > 0 {
 		s.settle(in) // of a double payout the other one stands
