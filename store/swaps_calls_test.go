@@ -114,3 +114,38 @@ func TestADirectionIsStartedAfterItsRestore(t *testing.T) {
 		}
 	})
 }
+
+// The service asks the record whether an item that is requeued was looked back for.
+func TestWhatIsBehindIsNotRequeued(t *testing.T) { synctest.Test(t, behindIsNotRequeued) }
+
+func behindIsNotRequeued(t *testing.T) {
+	ctx := t.Context()
+	swaps, err := store.NewSwaps(memory.New(memory.Options{}), swaptest.Policy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := func(r swap.Role) swap.By { return swap.By{Actor: "olga", Role: r} }
+	do := func(events ...swap.Event) swap.Deposit {
+		t.Helper()
+		d, err := swaps.Deposits.Do(ctx, "sig1", events...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	d := do(swap.Observed{By: by(swap.Observer), ID: "sig1", Amount: 10_000_000, From: "alice", Time: time.Now(), Success: true, Finalized: true},
+		swap.PaidBy{By: by(swap.Operator), Action: swap.Quarantine, TxID: "moved", Reason: "by hand"})
+	found := swap.Looked{By: by(swap.Worker), Number: 1, Finding: swap.LookFound, Seen: swaptest.Sighting(&d.Intents[0], true)}
+	do(found, found)
+	time.Sleep(time.Hour)
+	late := by(swap.Operator)
+	late.At = time.Now()
+	do(swap.NotSent{By: late, Number: 1, Reason: "it was another's"})
+	if _, err := swaps.Restored(ctx, by(swap.Operator)); err != nil {
+		t.Fatal(err)
+	}
+	requeued := swap.Requeued{By: by(swap.Operator), Reason: "once more"}
+	if _, err := swaps.Deposits.Do(ctx, "sig1", requeued); !errors.Is(err, swap.ErrUnsettled) {
+		t.Errorf("behind a restore: %v", err)
+	}
+}
