@@ -210,7 +210,7 @@ func (p *Policy) lookedBack(c *step, e *LookedBack) error {
 	if err := c.version(); err != nil {
 		return err
 	}
-	i.LookedBack = asked
+	i.LookedBack = p.recoveredAt(&one)
 	return c.move(OnLookBack, i)
 }
 

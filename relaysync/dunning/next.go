@@ -95,7 +95,7 @@ func (a *Account) out() *Invoice {
 // store says so, and a later time of the policy counts instead.
 func (p *Policy) recoveredAt(a *Account) time.Time {
 	if p.RecoveredAt.After(a.RecoveredAt) {
-		return p.RecoveredAt
+		return p.RecoveredAt.UTC().Truncate(time.Microsecond) // as it is stored
 	}
 	return a.RecoveredAt
 }
@@ -112,7 +112,7 @@ func (p *Policy) forgotten(a *Account) *Invoice {
 	for k := range a.Invoices {
 		i := &a.Invoices[k]
 		moved := !i.Since.IsZero() && i.Since.Before(i.CreatedAt)
-		if i.Owed() && (moved || !p.ahead(i.CreatedAt, at)) && !i.LookedBack.After(at) {
+		if i.Owed() && (moved || !p.ahead(i.CreatedAt, at)) && !i.LookedBack.Equal(at) {
 			return i
 		}
 	}

@@ -63,7 +63,7 @@ type Invoice struct {
 	ChargeMethod Method    `json:",omitzero"`
 	ChargeAfter  time.Time // no charge and no look-up before
 	Missed       int32     // charges under ChargeKey that a look-up did not find
-	LookedBack   time.Time // when the latest look-up for what a restored database has forgotten began
+	LookedBack   time.Time // the RecoveredAt for which it was last looked up what the restored database has forgotten: it names the restore, whatever clock gave it
 	PaidKey      string    // of the charge that paid it, or the id of the payment that did
 	OverpaidAt   time.Time // when the latest of Overpaid became known; zero: an operator has seen to all
 	// Overpaid are the payments that nobody has acknowledged: beside the one that paid,

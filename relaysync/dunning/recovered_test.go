@@ -62,6 +62,22 @@ func TestARestoredDatabaseAsksWhoHasPaid(t *testing.T) {
 	x.expect(2*hour, "look back i2")
 	x.do(lookedBack(2*hour, 2*hour, "i2"), dunning.Paid{By: by(dunning.Host, after(2*hour)), Invoice: "i1", Method: dunning.Manual})
 	x.expect(2*hour, "charge i2")
+	// A look-back by a clock that was ahead is of its own restore, and not of a later one; nor is
+	// one of an earlier restore.
+	for _, began := range []time.Duration{10 * day, hour} {
+		x = open(t, dunning.Stripe)
+		x.jumps = true
+		x.p.RecoveredAt = after(began - hour/2)
+		x.do(lookedBack(began, began, "i1"))
+		x.p.RecoveredAt = after(2 * day)
+		x.do(dunning.StepBegun{By: by(dunning.Biller, after(3*day))})
+		for _, d := range []time.Duration{3 * day, 11 * day} {
+			x.expect(d, "look back i1")
+		}
+		x.nothing(lookedBack(day, 3*day, "i1"))
+		x.do(lookedBack(3*day, 3*day, "i1"))
+		x.expect(3*day, "charge i1")
+	}
 	// Of who is churned nothing is asked before they are back.
 	x = open(t, dunning.Manual)
 	x.do(dunning.Churned{By: by(dunning.Biller, after(7*day))})

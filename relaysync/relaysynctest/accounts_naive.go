@@ -45,7 +45,7 @@ func Naive(p dunning.Policy, a dunning.Account, now time.Time) string {
 	asked := p.RecoveredAt.Add(2 * max(p.Tick, p.Hold)) // an invoice of before may be dated as late
 	for _, i := range a.Invoices {
 		dated := !i.Since.IsZero() && i.Since.Before(i.CreatedAt) && !p.RecoveredAt.IsZero() // by a clock that was ahead, nobody knows when
-		if open(i) && a.Tenant.ChurnedAt.IsZero() && (dated || !i.CreatedAt.After(asked)) && !i.LookedBack.After(p.RecoveredAt) {
+		if open(i) && a.Tenant.ChurnedAt.IsZero() && (dated || !i.CreatedAt.After(asked)) && !i.LookedBack.Equal(p.RecoveredAt) {
 			if sec >= p.RecoveredAt.Add(p.Hold+p.Linger+time.Second-1).Unix() {
 				return "look back " + i.ID
 			}
