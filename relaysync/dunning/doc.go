@@ -34,8 +34,9 @@
 //
 //   - No charge is made twice, provided that the provider takes one key once: its key,
 //     method and amount depend on answers and never on the clock. Only an operator's
-//     Resolved{Failed} is a person's word: where the clock was moved, they wait for
-//     Policy.Hold and Policy.Linger by a watch.
+//     Resolved{Failed} is a person's word. It counts once a jump of the clock since the intent
+//     would have been seen; where the next step has seen one, and taken it out of the ages, the
+//     person waits for Policy.Hold and Policy.Linger by a watch.
 //   - No jump churns or reminds anybody sooner. A jump forward and days in which no biller
 //     comes look alike, so neither counts: ages go on only while each step comes at most one
 //     of Policy.Tick after it was due (Tenant.DueAt, which may be only Policy.Hold after the

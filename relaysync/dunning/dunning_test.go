@@ -250,15 +250,39 @@ func TestResolved(t *testing.T) {
 		bare := resolved(3*day, o)
 		bare.Reason = ""
 		x.refused(statemachine.ErrInvalid, bare)
-		if early := resolved(policy.Hold+policy.Linger-time.Second, o); o == statemachine.Failed { // another one may be sending it
-			x.refused(statemachine.ErrHeld, early)
-			open(t, dunning.Stripe).do(intended(0, "i1/0"), resolved(policy.Hold+policy.Linger, o))
+		if arrived := policy.Hold + policy.Linger + 2*policy.Tick; o == statemachine.Failed { // another one may be sending it
+			x.refused(statemachine.ErrHeld, resolved(arrived-time.Second, o))
+			open(t, dunning.Stripe).do(intended(0, "i1/0"), resolved(arrived, o))
 		}
 		x.do(resolved(3*day, o))
 		x.nothing(resolved(3*day, o))
 		want := map[statemachine.Outcome]string{statemachine.Done: "nothing", statemachine.Failed: "charge i1"}[o]
 		x.expect(3*day, want)
 	}
+}
+
+// A clock that jumped forward makes nobody's word count while the charge may be on its way: it
+// would be followed by a charge by another method, under another key.
+func TestNobodySaysThatAChargeFailedWhichAClockHasMadeOld(t *testing.T) {
+	resolved := func(d time.Duration) dunning.Resolved {
+		return dunning.Resolved{By: by(dunning.Operator, after(d)), Invoice: "i1", Key: "i1/0", Outcome: statemachine.Failed, Reason: "not known there"}
+	}
+	nwc := dunning.MethodSet{By: by(dunning.Host, t0), Method: dunning.NWC}
+	for _, unclear := range []bool{false, true} {
+		for _, jump := range []time.Duration{8 * time.Minute, policy.Hold + policy.Linger + time.Hour, 5 * hour, 30 * day} {
+			x := open(t, dunning.Stripe).do(intended(0, "i1/0"))
+			x.jumps = true
+			if unclear {
+				x.do(answered(0, "i1/0", statemachine.Unknown))
+			}
+			before := *x
+			x.do(nwc).refused(statemachine.ErrHeld, resolved(jump))
+			before.refused(statemachine.ErrHeld, resolved(jump)) // and then the method
+		}
+	}
+	// A biller that came in time has seen the clock go.
+	x := open(t, dunning.Stripe).do(intended(0, "i1/0"), nwc, resolved(policy.Hold+policy.Linger+2*policy.Tick))
+	x.expect(3*hour, "charge i1")
 }
 
 // Late by days: each due thing once, and no burst.
@@ -323,10 +347,10 @@ func TestABillerGoesOnItself(t *testing.T) {
 	x.do(intended(2*day+8*time.Minute, "i3/0"), answered(2*day+8*time.Minute, "i3/0", statemachine.Unknown),
 		dunning.Issued{By: by(dunning.Host, after(2*day+9*time.Minute)), Invoice: "i4", Amount: 1}, answered(2*day+40*time.Minute, "i3/0", statemachine.Done))
 	due(2*day + 45*time.Minute) // not as late as the look-up was
-	x.do(intended(2*day+40*time.Minute, "i4/0"), dunning.Resolved{By: by(dunning.Operator, after(2*day+50*time.Minute)), Invoice: "i4", Key: "i4/0",
+	x.do(intended(2*day+40*time.Minute, "i4/0"), dunning.Resolved{By: by(dunning.Operator, after(2*day+170*time.Minute)), Invoice: "i4", Key: "i4/0",
 		Outcome: statemachine.Failed, Reason: "seen"},
-		dunning.MethodSet{By: by(dunning.Operator, after(2*day+50*time.Minute)), Method: dunning.NWC})
-	due(2*day + 50*time.Minute)
+		dunning.MethodSet{By: by(dunning.Operator, after(2*day+170*time.Minute)), Method: dunning.NWC})
+	due(2*day + 170*time.Minute)
 }
 
 // Nobody looks a charge up before Policy.Hold and Policy.Linger are over, to the

@@ -160,8 +160,9 @@ type (
 
 // Events of an operator.
 type (
-	// Resolved ends a charge that no look-up ends: Done or Failed; Failed is ErrHeld
-	// until a look-up could be complete. Key: Key and Outcome.
+	// Resolved ends a charge that no look-up ends: Done or Failed. Failed is ErrHeld until two of
+	// Policy.Tick (or Policy.Hold, where it is longer) after a look-up could be complete, and
+	// while a step of the tenant is late: the clock may have jumped. Key: Key and Outcome.
 	Resolved struct {
 		By
 		Invoice string

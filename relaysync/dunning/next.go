@@ -171,6 +171,17 @@ func (p *Policy) complete(i *Invoice, asked, now time.Time) bool {
 	return !asked.After(now)
 }
 
+// mayArrive reports whether a charge may still be sent, or be on its way, so that nobody's word
+// that it failed counts. Other than a look-up, whose charge is made again by the same key, such a
+// word is followed by a charge by another key. So the clock alone does not say that the time is
+// over: it may have jumped by two of the longest steps unseen, and these come on top; and a step
+// of the tenant that is late is a jump, or no biller, and comes first.
+func (p *Policy) mayArrive(t *Tenant, i *Invoice, now time.Time) bool {
+	at := p.lookAt(i.ChargeAt)
+	ahead := !reached(now, at) && !p.waits(now, at)
+	return p.late(t, now) || !ahead && !reached(now, at.Add(2*p.longest()))
+}
+
 // Ends is when a step of an account ends at the latest that its handler renews:
 // behind it the handler sends nothing. Zero: nothing bounds it.
 func (p *Policy) Ends(a *Account) time.Time {

@@ -38,7 +38,7 @@ func TestDunningAgainstTheAdversary(t *testing.T) { rapid.Check(t, accountAdvers
 // The same runs each time: the adversary comes to every trigger of a tenant and of an invoice.
 func TestTheAccountAdversaryReachesEverything(t *testing.T) {
 	reached := map[string]int{}
-	fixedtest.Run(t, 80, accountAdversary(reached))
+	fixedtest.Run(t, 160, accountAdversary(reached))
 	for _, on := range dunning.TenantMachine.Triggers() {
 		if reached["tenant "+on.String()] == 0 {
 			t.Errorf("no tenant came to %v", on)
