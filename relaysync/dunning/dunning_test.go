@@ -285,6 +285,25 @@ func TestNobodySaysThatAChargeFailedWhichAClockHasMadeOld(t *testing.T) {
 	x.expect(3*hour, "charge i1")
 }
 
+// A charge that a look-up did not find, that was made again and then not tried, is made again by
+// its own method at its time, though the tenant chose another one meanwhile.
+func TestWhatMayArriveKeepsItsTimeWhenTheMethodChanged(t *testing.T) {
+	x := open(t, dunning.Stripe).do(intended(0, "i1/0"), missing("i1/0"), intended(hour, "i1/0"),
+		dunning.MethodSet{By: by(dunning.Host, after(hour)), Method: dunning.NWC}, answered(hour, "i1/0", statemachine.Deferred))
+	x.expect(2*hour-time.Second, "wait 1s")
+	x.expect(2*hour, "charge i1")
+}
+
+// A message by a clock that was ahead is not waited for when the right clock comes to its time.
+func TestAMessageOfAClockThatWasAheadHoldsNothingUp(t *testing.T) {
+	x := open(t, dunning.Manual)
+	x.p.Grace = 400 * day
+	x.notify(10 * day)
+	x.jumps = true
+	x.do(dunning.StepBegun{By: by(dunning.Biller, after(day))})
+	x.expect(10*day, "wait 1h0m0s")
+}
+
 // Late by days: each due thing once, and no burst.
 func TestLateTick(t *testing.T) {
 	x := open(t, dunning.Manual)

@@ -60,7 +60,7 @@ type (
 		By
 		Invoice string
 		Method  Method `json:",omitzero"`
-		Payment string // id of the payment, at most MaxID bytes, no method's name; empty: it has none
+		Payment string // id of the payment, at most MaxID bytes (a longer one is hashed), no method's name and no key of a charge; empty: it has none
 	}
 	// Voided: it is owed no longer; ErrIllegal once it is paid. Key: Invoice.
 	Voided struct {

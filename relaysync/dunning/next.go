@@ -13,11 +13,14 @@ import (
 type Do = statemachine.Enum[do]
 
 const (
-	DoLookUp   Do = iota + 1 // ask the provider for Key, then ChargeAnswered or ChargeMissing
-	DoCharge                 // send ChargeIntended, charge under Key at once, then ChargeAnswered
-	DoChurn                  // send Churned
-	DoNotify                 // send NoticeIntended, write the message under Key, then NoticeAnswered
-	DoLookBack               // ask the provider, and the host's own books, for any payment of the invoice: Paid, or LookedBack
+	DoLookUp Do = iota + 1 // ask the provider for Key, then ChargeAnswered or ChargeMissing
+	DoCharge               // send ChargeIntended, charge under Key at once, then ChargeAnswered
+	DoChurn                // send Churned
+	DoNotify               // send NoticeIntended, write the message under Key, then NoticeAnswered
+	// DoLookBack: ask the provider, and the host's own books, for any payment of the invoice, then
+	// Paid or LookedBack. A charge whose key the restored database does not know is Paid too, by the
+	// provider's own id of that payment: the key will be used again.
+	DoLookBack
 )
 
 type do struct{}

@@ -3,6 +3,7 @@ package dunning_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -258,6 +259,20 @@ func TestEveryOverpayment(t *testing.T) {
 		} else {
 			x.refused(statemachine.ErrInvalid, done)
 		}
+	}
+}
+
+// What an operator has paid back of an invoice of nothing is not paid back again, when another
+// payment comes that counts as the one that paid.
+func TestWhatWasPaidBackOfNothingStaysPaidBack(t *testing.T) {
+	x := open(t, dunning.Manual)
+	pay := func(id string) dunning.Paid {
+		return dunning.Paid{By: by(dunning.Host, after(hour)), Invoice: "i0", Method: dunning.Manual, Payment: id}
+	}
+	x.do(dunning.Issued{By: by(dunning.Host, t0), Invoice: "i0"}, pay("b"),
+		dunning.Acknowledged{By: by(dunning.Operator, after(hour)), Invoice: "i0", Key: "b", Reason: "paid back"}, pay("a"))
+	if i := x.a.Invoice("i0"); i.PaidKey != "a" || !slices.Equal(i.Overpayments(), []string{"a"}) || !strings.Contains(string(i.Repaid), "b") {
+		t.Errorf("%+v", i)
 	}
 }
 
