@@ -45,7 +45,7 @@ func SelfCheckWithdrawals[T WithdrawalUnit](ctx context.Context, s Store[T]) err
 			if err != nil {
 				return false, err
 			}
-			wallets, err := tx.Withdrawals().HotWallets(chain)
+			wallets, err := tx.HotWallets().OfChain(chain)
 			return ws[0].Request.Status != 0 || ws[1].Request.Status != 0 || len(wallets) > 0, err
 		},
 		stale: func(tx WithdrawalUnit) error { return tx.Withdrawals().Save(approved) },
@@ -124,7 +124,7 @@ const (
 // begins with the wallet that will pay.
 func (c *paymentCheck) life(n, steps int) withdrawal.Withdrawal {
 	c.then(func() error {
-		return c.tx.Withdrawals().PutHotWallet(withdrawal.HotWallet{ID: c.wallet, Chain: c.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
+		return c.tx.HotWallets().Put(withdrawal.HotWallet{ID: c.wallet, Chain: c.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
 	})
 	system := checkedBy(withdrawal.System)
 	w := c.do(n, []withdrawal.Event{withdrawal.Submitted{By: system, Request: c.requests[n], User: uuid.New(), Asset: uuid.New(), Chain: c.chain, ToAddress: "0xé\u4e16",

@@ -47,6 +47,7 @@ var (
 	_ WalletRecords     = UnimplementedWallets{}
 	_ SwitchRecords     = UnimplementedSwitches{}
 	_ WithdrawalRecords = UnimplementedWithdrawals{}
+	_ HotWalletRecords  = UnimplementedHotWallets{}
 	_ BatchRecords      = UnimplementedBatches{}
 	_ DepositRecords    = UnimplementedSwaps[swap.Deposit]{}
 	_ CreditRecords     = UnimplementedSwaps[swap.Credit]{}
@@ -211,9 +212,6 @@ func (u UnimplementedWithdrawals) Get(...uuid.UUID) ([]withdrawal.Withdrawal, er
 	return none[[]withdrawal.Withdrawal](u, "Get")
 }
 func (u UnimplementedWithdrawals) Head() (Cursor, error) { return none[Cursor](u, "Head") }
-func (u UnimplementedWithdrawals) HotWallets(uuid.UUID) ([]withdrawal.HotWallet, error) {
-	return none[[]withdrawal.HotWallet](u, "HotWallets")
-}
 func (u UnimplementedWithdrawals) Incidents(bool, int64, int) ([]withdrawal.Incident, int64, error) {
 	return none2[[]withdrawal.Incident, int64](u, "Incidents")
 }
@@ -226,15 +224,8 @@ func (u UnimplementedWithdrawals) List(ListWithdrawals) ([]withdrawal.Withdrawal
 func (u UnimplementedWithdrawals) NextDue(DueWithdrawals) (time.Time, error) {
 	return none[time.Time](u, "NextDue")
 }
-func (u UnimplementedWithdrawals) NoncesFrom(uuid.UUID, uint64) ([]withdrawal.OwnedNonce, error) {
-	return none[[]withdrawal.OwnedNonce](u, "NoncesFrom")
-}
 func (u UnimplementedWithdrawals) PaidRequest(uuid.UUID, uuid.UUID, string, bool, uint32) (uuid.NullUUID, error) {
 	return none[uuid.NullUUID](u, "PaidRequest")
-}
-func (u UnimplementedWithdrawals) PutFiller(withdrawal.Filler) error { return u.no("PutFiller") }
-func (u UnimplementedWithdrawals) PutHotWallet(withdrawal.HotWallet) error {
-	return u.no("PutHotWallet")
 }
 func (u UnimplementedWithdrawals) Renew(time.Time, ...Lease[uuid.UUID]) ([]uuid.UUID, error) {
 	return none[[]uuid.UUID](u, "Renew")
@@ -245,14 +236,7 @@ func (u UnimplementedWithdrawals) RequestOf(uuid.UUID) (uuid.UUID, error) {
 func (u UnimplementedWithdrawals) Requests(withdrawal.RequestStatus, *withdrawal.Request, int) ([]withdrawal.Request, error) {
 	return none[[]withdrawal.Request](u, "Requests")
 }
-func (u UnimplementedWithdrawals) Save(...withdrawal.Change) error   { return u.no("Save") }
-func (u UnimplementedWithdrawals) Say(...withdrawal.Statement) error { return u.no("Say") }
-func (u UnimplementedWithdrawals) Statements(uuid.UUID, int64) ([]withdrawal.Statement, error) {
-	return none[[]withdrawal.Statement](u, "Statements")
-}
-func (u UnimplementedWithdrawals) Unclaimed(uuid.UUID) ([]withdrawal.Statement, error) {
-	return none[[]withdrawal.Statement](u, "Unclaimed")
-}
+func (u UnimplementedWithdrawals) Save(...withdrawal.Change) error { return u.no("Save") }
 func (u UnimplementedWithdrawals) Stats(time.Time, time.Duration, uuid.UUID) (withdrawal.Stats, error) {
 	return none[withdrawal.Stats](u, "Stats")
 }
@@ -262,8 +246,29 @@ func (u UnimplementedWithdrawals) Transitions(uuid.UUID) ([]statemachine.Transit
 func (u UnimplementedWithdrawals) Usage(uuid.UUID, uuid.UUID, []withdrawal.Window, time.Time) (withdrawal.Usage, error) {
 	return none[withdrawal.Usage](u, "Usage")
 }
-func (u UnimplementedWithdrawals) Wallets(...uuid.UUID) ([]withdrawal.HotWallet, error) {
-	return none[[]withdrawal.HotWallet](u, "Wallets")
+
+// UnimplementedHotWallets is a [HotWalletRecords] whose methods all fail.
+type UnimplementedHotWallets struct{ Unimplemented }
+
+func (u UnimplementedHotWallets) Get(...uuid.UUID) ([]withdrawal.HotWallet, error) {
+	return none[[]withdrawal.HotWallet](u, "Get")
+}
+func (u UnimplementedHotWallets) NoncesFrom(uuid.UUID, uint64) ([]withdrawal.OwnedNonce, error) {
+	return none[[]withdrawal.OwnedNonce](u, "NoncesFrom")
+}
+func (u UnimplementedHotWallets) OfChain(uuid.UUID) ([]withdrawal.HotWallet, error) {
+	return none[[]withdrawal.HotWallet](u, "OfChain")
+}
+func (u UnimplementedHotWallets) Put(withdrawal.HotWallet) error {
+	return u.no("Put")
+}
+func (u UnimplementedHotWallets) PutFiller(withdrawal.Filler) error { return u.no("PutFiller") }
+func (u UnimplementedHotWallets) Say(...withdrawal.Statement) error { return u.no("Say") }
+func (u UnimplementedHotWallets) Statements(uuid.UUID, int64) ([]withdrawal.Statement, error) {
+	return none[[]withdrawal.Statement](u, "Statements")
+}
+func (u UnimplementedHotWallets) Unclaimed(uuid.UUID) ([]withdrawal.Statement, error) {
+	return none[[]withdrawal.Statement](u, "Unclaimed")
 }
 
 // UnimplementedBatches is a [BatchRecords] whose methods all fail.

@@ -12,6 +12,7 @@ import (
 type WithdrawalUnit interface {
 	SwitchUnit
 	Withdrawals() WithdrawalRecords
+	HotWallets() HotWalletRecords
 }
 
 // WithdrawalRecords stores the withdrawals of package withdrawal. It keeps the
@@ -39,25 +40,6 @@ type WithdrawalRecords interface {
 	// NextDue returns the earliest moment after q.Now at which Due has
 	// something that it has not now; zero if nothing is scheduled.
 	NextDue(q DueWithdrawals) (time.Time, error)
-	// HotWallets returns the wallets of a chain, by id, without a lock, each
-	// with its NextNonce.
-	HotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error)
-	// PutHotWallet inserts a wallet, or sets role and status of a stored one,
-	// which keeps its chain, LastUsedAt and BalanceReserved: they belong to the
-	// withdrawals. NextNonce is derived and not stored; an empty BalanceReserved
-	// is "0".
-	PutHotWallet(withdrawal.HotWallet) error
-	// Wallets returns these wallets as HotWallets does, without those that do
-	// not exist.
-	Wallets(ids ...uuid.UUID) ([]withdrawal.HotWallet, error)
-	// NoncesFrom returns the nonces at or above one that are on file of a wallet, each
-	// with the request whose job owns it, zero for that of a filler, ascending.
-	NoncesFrom(wallet uuid.UUID, from uint64) ([]withdrawal.OwnedNonce, error)
-	// PutFiller records a filler. The same again changes nothing; a nonce
-	// of a job is [withdrawal.ErrNonceTaken] in a TakenError, one of another
-	// filler [withdrawal.ErrNonceUsed], and a hash that has another nonce
-	// [withdrawal.Filler.Twice].
-	PutFiller(withdrawal.Filler) error
 	// PaidRequest returns another request than the given one that has the
 	// transaction on file, or among its strays; the zero id for a filler; not
 	// valid if nothing has it. Hashes are
@@ -120,17 +102,6 @@ type WithdrawalRecords interface {
 	// Renew sets the end of leases that are held under their fence at now. It
 	// returns the jobs whose lease is lost; the others are renewed.
 	Renew(now time.Time, leases ...Lease[uuid.UUID]) (lost []uuid.UUID, err error)
-
-	// Say appends statements about the hot wallets of a database that was put back, in their
-	// order. A wallet that does not exist is [statemachine.ErrNotFound]; in a View it is
-	// [statemachine.ErrIllegal].
-	Say(statements ...withdrawal.Statement) error
-	// Statements returns those about a chain of one generation, in the order in which they were
-	// said.
-	Statements(chain uuid.UUID, generation int64) ([]withdrawal.Statement, error)
-	// Unclaimed returns, of every generation and in the order in which they were said, the
-	// statements about a chain that [withdrawal.UnclaimedFor] looks at.
-	Unclaimed(chain uuid.UUID) ([]withdrawal.Statement, error)
 
 	// Attempts returns all executions of a job, by fence.
 	Attempts(job uuid.UUID) ([]withdrawal.Attempt, error)

@@ -145,7 +145,7 @@ func onSwitch(ev withdrawal.Event) bool {
 func (b *candidates) payer(w *withdrawal.Withdrawal) error {
 	wallet, known := b.payers[w.Job.Wallet]
 	if !known {
-		found, err := b.tx.Withdrawals().Wallets(w.Job.Wallet)
+		found, err := b.tx.HotWallets().Get(w.Job.Wallet)
 		if err != nil {
 			return err
 		}
@@ -185,7 +185,7 @@ func (b *candidates) hotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error)
 	if cached, ok := b.wallets[chain]; ok {
 		return cached, nil
 	}
-	wallets, err := b.tx.Withdrawals().HotWallets(chain)
+	wallets, err := b.tx.HotWallets().OfChain(chain)
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (s *Withdrawals) PutHotWallet(ctx context.Context, wallets ...withdrawal.Ho
 	}
 	return s.update(ctx, func(tx WithdrawalUnit) error {
 		for _, w := range checked {
-			if err := tx.Withdrawals().PutHotWallet(w); err != nil {
+			if err := tx.HotWallets().Put(w); err != nil {
 				return err
 			}
 		}
@@ -53,14 +53,14 @@ func (s *Withdrawals) PutFiller(ctx context.Context, f withdrawal.Filler) error 
 		if err != nil {
 			return err
 		}
-		of, err := tx.Withdrawals().Wallets(f.Wallet)
+		of, err := tx.HotWallets().Get(f.Wallet)
 		if err == nil && len(of) == 1 { // none the store refuses
 			err = f.Fits(of[0])
 		}
 		if err != nil {
 			return err
 		}
-		return tx.Withdrawals().PutFiller(f)
+		return tx.HotWallets().PutFiller(f)
 	})
 }
 
@@ -81,7 +81,7 @@ func noncesFrom(tx WithdrawalUnit, wallet uuid.UUID, chain uint64) ([]withdrawal
 	if chain > withdrawal.MaxNonce {
 		return nil, fmt.Errorf("%w: a nonce above 2^63 - 2", statemachine.ErrInvalid)
 	}
-	return tx.Withdrawals().NoncesFrom(wallet, chain)
+	return tx.HotWallets().NoncesFrom(wallet, chain)
 }
 
 // Gaps returns the nonces that nothing holds and that something above them

@@ -39,7 +39,7 @@ func (s *Withdrawals) Attempts(ctx context.Context, job uuid.UUID) ([]withdrawal
 
 // HotWallets returns the wallets of a chain, by id.
 func (s *Withdrawals) HotWallets(ctx context.Context, chain uuid.UUID) ([]withdrawal.HotWallet, error) {
-	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.HotWallet, error) { return tx.Withdrawals().HotWallets(chain) })
+	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.HotWallet, error) { return tx.HotWallets().OfChain(chain) })
 }
 
 // Requests pages through the requests with a status, or with any for zero, by
@@ -89,7 +89,7 @@ func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.
 			return stats, err
 		}
 		if chain != uuid.Nil {
-			wallets, err := tx.Withdrawals().HotWallets(chain)
+			wallets, err := tx.HotWallets().OfChain(chain)
 			if err != nil {
 				return stats, err
 			}

@@ -28,7 +28,7 @@ func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
 		if books, is := ev.(withdrawal.BooksRead); is {
 			r.Chain = books.Chain
 		}
-		found, err := tx.Withdrawals().Wallets(wallet)
+		found, err := tx.HotWallets().Get(wallet)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
 		if err != nil {
 			return err
 		}
-		return tx.Withdrawals().Say(said...)
+		return tx.HotWallets().Say(said...)
 	})
 }
 
@@ -131,18 +131,18 @@ func unsettledWallet(tx SwitchUnit, w utxo.WalletID, restored time.Time) (open, 
 
 // copyOf reads what a store knows of a chain.
 func copyOf(tx WithdrawalUnit, chain uuid.UUID, generation int64) (c withdrawal.Copy, err error) {
-	records := tx.Withdrawals()
+	records, hot := tx.Withdrawals(), tx.HotWallets()
 	c.Chain = chain
-	wallets, err := records.HotWallets(chain)
+	wallets, err := hot.OfChain(chain)
 	if err != nil {
 		return c, err
 	}
-	if c.Statements, err = records.Statements(chain, generation); err != nil {
+	if c.Statements, err = hot.Statements(chain, generation); err != nil {
 		return c, err
 	}
 	for _, w := range wallets {
 		of := withdrawal.CopyWallet{HotWallet: w}
-		if of.KnownDeep, of.First, err = knownDeep(records, w, c.MadeAt()); err != nil {
+		if of.KnownDeep, of.First, err = knownDeep(tx, w, c.MadeAt()); err != nil {
 			return c, err
 		}
 		c.Wallets = append(c.Wallets, of)
@@ -174,14 +174,14 @@ func onFile(records WithdrawalRecords, chain uuid.UUID, hash string, output uint
 
 // knownDeep looks for the highest nonce of a wallet that the copy, which was made at a moment,
 // knows as used at depth, from the highest on file down. first is the lowest on file if there is none.
-func knownDeep(records WithdrawalRecords, w withdrawal.HotWallet, madeAt time.Time) (deep, first uint64, err error) {
+func knownDeep(tx WithdrawalUnit, w withdrawal.HotWallet, madeAt time.Time) (deep, first uint64, err error) {
 	above := w.NextNonce // what is at or above it was looked at
 	for back := uint64(MaxPage); above > 0; back *= 2 {
 		from := uint64(0)
 		if above > back {
 			from = above - back
 		}
-		owned, err := records.NoncesFrom(w.ID, from)
+		owned, err := tx.HotWallets().NoncesFrom(w.ID, from)
 		if err != nil {
 			return 0, 0, err
 		}
@@ -190,7 +190,7 @@ func knownDeep(records WithdrawalRecords, w withdrawal.HotWallet, madeAt time.Ti
 			if first = o.Nonce; o.Nonce >= above || o.Request == uuid.Nil {
 				continue
 			}
-			of, err := records.Get(o.Request)
+			of, err := tx.Withdrawals().Get(o.Request)
 			if err != nil {
 				return 0, 0, err
 			}
@@ -208,7 +208,7 @@ func (b *candidates) unclaimed(w *withdrawal.Withdrawal) error {
 	all, known := b.claims[w.Request.Chain]
 	if !known {
 		var err error
-		if all, err = b.tx.Withdrawals().Unclaimed(w.Request.Chain); err != nil {
+		if all, err = b.tx.HotWallets().Unclaimed(w.Request.Chain); err != nil {
 			return err
 		}
 		if b.claims == nil {

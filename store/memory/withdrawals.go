@@ -128,6 +128,14 @@ func newWithdrawalTables() *withdrawalTables {
 // Withdrawals implements [store.WithdrawalUnit].
 func (t *tx) Withdrawals() store.WithdrawalRecords { return withdrawals{t.store.withdrawals, t} }
 
+// HotWallets implements [store.WithdrawalUnit].
+func (t *tx) HotWallets() store.HotWalletRecords {
+	return hotWallets{withdrawals{t.store.withdrawals, t}}
+}
+
+// hotWallets are the tables of withdrawals as records of the wallets that pay them.
+type hotWallets struct{ withdrawals }
+
 // withdrawals are the tables within a transaction.
 type withdrawals struct {
 	*withdrawalTables
@@ -205,7 +213,7 @@ func (w withdrawals) RequestOf(job uuid.UUID) (uuid.UUID, error) {
 	return j.Request, nil
 }
 
-func (w withdrawals) HotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error) {
+func (w hotWallets) OfChain(chain uuid.UUID) ([]withdrawal.HotWallet, error) {
 	var all []withdrawal.HotWallet
 	prefix := idKey(chain)
 	w.wallets.scan(prefix, prefix, func(_ string, row *withdrawal.HotWallet) bool {
@@ -215,7 +223,7 @@ func (w withdrawals) HotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error)
 	return all, nil
 }
 
-func (w withdrawals) Wallets(ids ...uuid.UUID) (all []withdrawal.HotWallet, err error) {
+func (w hotWallets) Get(ids ...uuid.UUID) (all []withdrawal.HotWallet, err error) {
 	for _, id := range ids {
 		if wallet := w.wallet(id); wallet.ID != uuid.Nil {
 			all = append(all, wallet)
@@ -224,7 +232,7 @@ func (w withdrawals) Wallets(ids ...uuid.UUID) (all []withdrawal.HotWallet, err 
 	return all, nil
 }
 
-func (w withdrawals) PutHotWallet(wallet withdrawal.HotWallet) error {
+func (w hotWallets) Put(wallet withdrawal.HotWallet) error {
 	if err := w.tx.writes(); err != nil {
 		return err
 	}

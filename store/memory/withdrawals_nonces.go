@@ -24,8 +24,8 @@ func (w withdrawals) takeNonce(wallet uuid.UUID, nonce uint64, by nonceOwner) er
 	return w.nonces.put(w.tx, &by)
 }
 
-// PutFiller implements [store.WithdrawalRecords].
-func (w withdrawals) PutFiller(f withdrawal.Filler) error {
+// PutFiller implements [store.HotWalletRecords].
+func (w hotWallets) PutFiller(f withdrawal.Filler) error {
 	if err := w.tx.writes(); err != nil {
 		return err
 	}
@@ -42,8 +42,8 @@ func (w withdrawals) PutFiller(f withdrawal.Filler) error {
 	return w.pay(f.Chain, f.Hash, payment{})
 }
 
-// NoncesFrom implements [store.WithdrawalRecords].
-func (w withdrawals) NoncesFrom(wallet uuid.UUID, from uint64) (all []withdrawal.OwnedNonce, err error) {
+// NoncesFrom implements [store.HotWalletRecords].
+func (w hotWallets) NoncesFrom(wallet uuid.UUID, from uint64) (all []withdrawal.OwnedNonce, err error) {
 	w.nonces.scan(idKey(wallet), idKey(wallet)+numberKey(from), func(_ string, o *nonceOwner) bool {
 		n := withdrawal.OwnedNonce{Nonce: o.nonce}
 		if o.filler == "" {
@@ -81,8 +81,8 @@ func (w withdrawals) PaidRequest(request, chain uuid.UUID, hash string, byOutput
 	return uuid.NullUUID{}, nil
 }
 
-// Say implements [store.WithdrawalRecords].
-func (w withdrawals) Say(statements ...withdrawal.Statement) error {
+// Say implements [store.HotWalletRecords].
+func (w hotWallets) Say(statements ...withdrawal.Statement) error {
 	if err := w.tx.writes(); err != nil {
 		return err
 	}
@@ -95,8 +95,8 @@ func (w withdrawals) Say(statements ...withdrawal.Statement) error {
 	return nil
 }
 
-// Statements implements [store.WithdrawalRecords].
-func (w withdrawals) Statements(chain uuid.UUID, generation int64) (all []withdrawal.Statement, err error) {
+// Statements implements [store.HotWalletRecords].
+func (w hotWallets) Statements(chain uuid.UUID, generation int64) (all []withdrawal.Statement, err error) {
 	for i := range w.said {
 		if s := &w.said[i]; s.Generation == generation && s.Chain == chain {
 			all = append(all, *s)
@@ -105,8 +105,8 @@ func (w withdrawals) Statements(chain uuid.UUID, generation int64) (all []withdr
 	return all, nil
 }
 
-// Unclaimed implements [store.WithdrawalRecords].
-func (w withdrawals) Unclaimed(chain uuid.UUID) (all []withdrawal.Statement, err error) {
+// Unclaimed implements [store.HotWalletRecords].
+func (w hotWallets) Unclaimed(chain uuid.UUID) (all []withdrawal.Statement, err error) {
 	for i := range w.said {
 		if s := &w.said[i]; s.Chain == chain && s.OfUnclaimed() {
 			all = append(all, *s)

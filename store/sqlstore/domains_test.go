@@ -53,6 +53,7 @@ func wants(ctx context.Context, s *sqlstore.Store) map[store.Domain][]error {
 			unit(func(tx store.Unit) error { _, err := tx.Wallets().Wallets(); return err })},
 		store.DomainWithdrawals: {withdrawals, store.SelfCheckWithdrawals(ctx, s), batches, store.SelfCheckBatches(ctx, s),
 			unit(func(tx store.Unit) error { _, err := tx.Batches().Get(); return err }),
+			unit(func(tx store.Unit) error { _, err := tx.HotWallets().Get(); return err }),
 			unit(func(tx store.Unit) error { _, err := tx.Withdrawals().Get(); return err })},
 		store.DomainSwaps: {swaps, store.SelfCheckSwaps(ctx, s),
 			unit(func(tx store.Unit) error { _, err := tx.Deposits().Get(); return err }),

@@ -53,8 +53,8 @@ var (
 		"WHERE x.chain_id = $1 AND x.says IN ('unclaimed', 'not this', 'dropped') ORDER BY x.id"}
 )
 
-// Say implements [store.WithdrawalRecords].
-func (w withdrawals) Say(statements ...withdrawal.Statement) error {
+// Say implements [store.HotWalletRecords].
+func (w hotWallets) Say(statements ...withdrawal.Statement) error {
 	return w.save("withdrawal statement", func() error {
 		rows := new(batch)
 		for i := range statements {
@@ -68,12 +68,12 @@ func (w withdrawals) Say(statements ...withdrawal.Statement) error {
 	})
 }
 
-// Statements implements [store.WithdrawalRecords].
-func (w withdrawals) Statements(chain uuid.UUID, generation int64) ([]withdrawal.Statement, error) {
+// Statements implements [store.HotWalletRecords].
+func (w hotWallets) Statements(chain uuid.UUID, generation int64) ([]withdrawal.Statement, error) {
 	return statementTable.find(w.tx, &statementsAbout, nil, chain.String(), generation)
 }
 
-// Unclaimed implements [store.WithdrawalRecords].
-func (w withdrawals) Unclaimed(chain uuid.UUID) ([]withdrawal.Statement, error) {
+// Unclaimed implements [store.HotWalletRecords].
+func (w hotWallets) Unclaimed(chain uuid.UUID) ([]withdrawal.Statement, error) {
 	return statementTable.find(w.tx, &unclaimedOf, nil, chain.String())
 }

@@ -162,15 +162,15 @@ func (w withdrawals) PaidRequest(request, chain uuid.UUID, hash string, byOutput
 	return uuid.NullUUID{UUID: *owner, Valid: true}, nil
 }
 
-// PutFiller implements [store.WithdrawalRecords].
-func (w withdrawals) PutFiller(f withdrawal.Filler) error {
+// PutFiller implements [store.HotWalletRecords].
+func (w hotWallets) PutFiller(f withdrawal.Filler) error {
 	return w.save("hot wallet", func() error {
 		if w.store.Dialect == Postgres {
 			if _, err := w.write(&lockNonces, nil); err != nil {
 				return err
 			}
 		}
-		s := changeset{withdrawals: w}
+		s := changeset{withdrawals: w.withdrawals}
 		s.nonces.add(f.Wallet, int64(f.Nonce), uuid.Nil)
 		other, err := s.nonceTaken()
 		switch {
@@ -198,8 +198,8 @@ func (w withdrawals) PutFiller(f withdrawal.Filler) error {
 	})
 }
 
-// NoncesFrom implements [store.WithdrawalRecords].
-func (w withdrawals) NoncesFrom(wallet uuid.UUID, from uint64) (all []withdrawal.OwnedNonce, err error) {
+// NoncesFrom implements [store.HotWalletRecords].
+func (w hotWallets) NoncesFrom(wallet uuid.UUID, from uint64) (all []withdrawal.OwnedNonce, err error) {
 	err = w.read(&noncesFrom, nil, func(rows *sql.Rows) error {
 		var n int64
 		var request uuid.NullUUID
@@ -212,8 +212,8 @@ func (w withdrawals) NoncesFrom(wallet uuid.UUID, from uint64) (all []withdrawal
 
 var selectTheseWallets = statement{each: "id uuid", text: strings.Replace(selectWalletsOf.text, "w.chain_id = $1 ORDER BY w.id", "w.id = r.id", 1)}
 
-// Wallets implements [store.WithdrawalRecords].
-func (w withdrawals) Wallets(ids ...uuid.UUID) ([]withdrawal.HotWallet, error) {
+// Get implements [store.HotWalletRecords].
+func (w hotWallets) Get(ids ...uuid.UUID) ([]withdrawal.HotWallet, error) {
 	set := new(batch)
 	for _, id := range ids {
 		set.add(id)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -31,8 +32,19 @@ var (
 const selectReserved = "SELECT w.id, w.balance_reserved, w.last_used_at FROM @operation_wallet_addresses w " +
 	"WHERE w.id IN (SELECT r.id FROM {set}) ORDER BY w.id"
 
-// HotWallets implements [store.WithdrawalRecords].
-func (w withdrawals) HotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error) {
+// hotWallets are the tables of withdrawals as records of the wallets that pay them.
+type hotWallets struct{ withdrawals }
+
+// HotWallets implements [store.WithdrawalUnit].
+func (t *tx) HotWallets() store.HotWalletRecords {
+	if none, lacks := t.lacks(store.DomainWithdrawals); lacks {
+		return store.UnimplementedHotWallets{Unimplemented: none}
+	}
+	return hotWallets{t.withdrawals()}
+}
+
+// OfChain implements [store.HotWalletRecords].
+func (w hotWallets) OfChain(chain uuid.UUID) ([]withdrawal.HotWallet, error) {
 	return w.wallets(&selectWalletsOf, nil, chain.String())
 }
 
@@ -49,8 +61,8 @@ func (w withdrawals) wallets(st *statement, set *batch, args ...any) (all []with
 	return all, err
 }
 
-// PutHotWallet implements [store.WithdrawalRecords].
-func (w withdrawals) PutHotWallet(wallet withdrawal.HotWallet) error {
+// Put implements [store.HotWalletRecords].
+func (w hotWallets) Put(wallet withdrawal.HotWallet) error {
 	if wallet.BalanceReserved == "" {
 		wallet.BalanceReserved = "0"
 	}

@@ -140,7 +140,7 @@ func (f *fields) compareLists(tx store.WithdrawalUnit, what string) error {
 	listed, err1 := r.Requests(a.Request.Status, &withdrawal.Request{CreatedAt: a.Request.CreatedAt}, 100)
 	incidents, _, err2 := r.Incidents(false, 0, 100)
 	attempts, err3 := r.Attempts(a.Job.ID)
-	wallets, err4 := r.HotWallets(f.wallet.Chain)
+	wallets, err4 := tx.HotWallets().OfChain(f.wallet.Chain)
 	listed = slices.DeleteFunc(listed, func(r withdrawal.Request) bool { return r.ID != a.Request.ID })
 	got := map[string]any{"Requests": listed, "Incidents": incidents, "Attempts": attempts, "HotWallets": wallets}
 	same(f.t, what, got, map[string]any{"Requests": []withdrawal.Request{a.Request}, "Incidents": f.incidents, "Attempts": f.attempts[a.Job.ID],
@@ -154,7 +154,7 @@ func (f *fields) compareLists(tx store.WithdrawalUnit, what string) error {
 // put stores the only wallet of a chain.
 func (f *fields) put(w withdrawal.HotWallet) {
 	f.t.Helper()
-	noError(f.t, f.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().PutHotWallet(w) }))
+	noError(f.t, f.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.HotWallets().Put(w) }))
 	f.wallet = w
 }
 

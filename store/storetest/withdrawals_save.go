@@ -178,7 +178,7 @@ func (w *withdrawals) closedOnce(t *testing.T) {
 
 func (w *withdrawals) withdrawalViews(t *testing.T) {
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: evm, Role: "r", Status: "s"}
-	refusedWith(t, w.View(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().PutHotWallet(hot) }), statemachine.ErrIllegal, "PutHotWallet in a View")
+	refusedWith(t, w.View(ctx, func(tx store.WithdrawalUnit) error { return tx.HotWallets().Put(hot) }), statemachine.ErrIllegal, "PutHotWallet in a View")
 }
 
 func (w *withdrawals) ownWithdrawals(t *testing.T) {

@@ -92,8 +92,8 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 		world: func(tx store.WithdrawalUnit) (map[string]any, error) {
 			requests, err1 := tx.Withdrawals().Requests(0, nil, 1000)
 			incidents, _, err2 := tx.Withdrawals().Incidents(false, 0, 1000)
-			evms, err3 := tx.Withdrawals().HotWallets(evm)
-			utxo, err4 := tx.Withdrawals().HotWallets(utxos)
+			evms, err3 := tx.HotWallets().OfChain(evm)
+			utxo, err4 := tx.HotWallets().OfChain(utxos)
 			return map[string]any{"Requests": requests, "Incidents": incidents, "HotWallets": append(evms, utxo...)}, errors.Join(err1, err2, err3, err4)
 		},
 		money: withdrawalMoney,

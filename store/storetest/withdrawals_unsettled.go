@@ -100,9 +100,9 @@ func (w *withdrawals) statements(t *testing.T) {
 	spent := must(w.policy.Statements(withdrawal.Used{By: olga, Wallet: coins, Block: deep, Tx: "t", Inputs: []string{"a:0", "b:1"}, Coins: []string{"t:1"}},
 		withdrawal.Recovery{Chain: utxos2, Wallet: withdrawal.HotWallet{ID: coins, Chain: utxos2}, Recovering: true, Generation: 1}, start))(t)
 	noError(t, w.say(spent...))
-	get := func(what func(store.WithdrawalRecords) ([]withdrawal.Statement, error)) []withdrawal.Statement {
+	get := func(what func(store.HotWalletRecords) ([]withdrawal.Statement, error)) []withdrawal.Statement {
 		t.Helper()
-		return must(read(w.Store, func(tx store.WithdrawalUnit) ([]withdrawal.Statement, error) { return what(tx.Withdrawals()) }))(t)
+		return must(read(w.Store, func(tx store.WithdrawalUnit) ([]withdrawal.Statement, error) { return what(tx.HotWallets()) }))(t)
 	}
 	equal := func(what string, got, want []withdrawal.Statement) {
 		t.Helper()
@@ -111,11 +111,11 @@ func (w *withdrawals) statements(t *testing.T) {
 		}
 	}
 	for generation, want := range map[int64][]withdrawal.Statement{1: said[:len(said)/2], 2: said[len(said)/2:], 3: nil} {
-		equal(fmt.Sprint("generation ", generation), get(func(r store.WithdrawalRecords) ([]withdrawal.Statement, error) {
+		equal(fmt.Sprint("generation ", generation), get(func(r store.HotWalletRecords) ([]withdrawal.Statement, error) {
 			return r.Statements(chain, generation)
 		}), want)
 	}
-	equal("of a chain with inputs", get(func(r store.WithdrawalRecords) ([]withdrawal.Statement, error) { return r.Statements(utxos2, 1) }), spent)
+	equal("of a chain with inputs", get(func(r store.HotWalletRecords) ([]withdrawal.Statement, error) { return r.Statements(utxos2, 1) }), spent)
 	var unclaimed []withdrawal.Statement
 	for i := range said {
 		if said[i].OfUnclaimed() {
@@ -123,17 +123,17 @@ func (w *withdrawals) statements(t *testing.T) {
 		}
 	}
 	for of, want := range map[uuid.UUID][]withdrawal.Statement{chain: unclaimed, other: nil} {
-		equal("of unclaimed transfers", get(func(r store.WithdrawalRecords) ([]withdrawal.Statement, error) { return r.Unclaimed(of) }), want)
+		equal("of unclaimed transfers", get(func(r store.HotWalletRecords) ([]withdrawal.Statement, error) { return r.Unclaimed(of) }), want)
 	}
 	unknown := said[0]
 	unknown.Wallet = w.id()
 	refusedWith(t, w.say(said[0], unknown), statemachine.ErrNotFound, "a statement about no wallet")
-	refusedWith(t, w.View(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().Say(said[0]) }), statemachine.ErrIllegal, "a statement in a view")
-	equal("after refusals", get(func(r store.WithdrawalRecords) ([]withdrawal.Statement, error) { return r.Statements(chain, 1) }), said[:len(said)/2])
+	refusedWith(t, w.View(ctx, func(tx store.WithdrawalUnit) error { return tx.HotWallets().Say(said[0]) }), statemachine.ErrIllegal, "a statement in a view")
+	equal("after refusals", get(func(r store.HotWalletRecords) ([]withdrawal.Statement, error) { return r.Statements(chain, 1) }), said[:len(said)/2])
 }
 
 func (w *withdrawals) say(all ...withdrawal.Statement) error {
-	return w.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.Withdrawals().Say(all...) })
+	return w.Update(ctx, func(tx store.WithdrawalUnit) error { return tx.HotWallets().Say(all...) })
 }
 
 // unsettled: after a restore a chain is not started before each point is closed, nothing of it is
