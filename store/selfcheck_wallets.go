@@ -93,7 +93,7 @@ func writeWallet(tx WalletUnit, w utxo.WalletID) (utxo.ChangeSet, error) {
 
 	want := *submitted.Inserts[0]
 	want.Version, want.Raw = resigned.Updates[0].New.Version, resigned.Updates[0].Raw
-	d, err := utxo.ReadDetail(r, want.ID)
+	d, err := utxo.ReadDetail(WalletSource(tx), want.ID)
 	if err != nil {
 		return utxo.ChangeSet{}, err
 	}
@@ -108,14 +108,14 @@ func writeWallet(tx WalletUnit, w utxo.WalletID) (utxo.ChangeSet, error) {
 	if len(leases) != 1 || leases[0] != leased.Leases[0].New {
 		return utxo.ChangeSet{}, broken(fmt.Sprintf("stored %+v, read %+v", leased.Leases[0].New, leases))
 	}
-	coins, err := r.Unspent(w, nil)
+	coins, err := tx.WalletQueries().Unspent(w, nil)
 	if err != nil {
 		return utxo.ChangeSet{}, err
 	}
 	if len(coins) != 1 || coins[0].OutPoint != coin || p.State(coins[0], -1, now) != utxo.CoinLeased {
 		return utxo.ChangeSet{}, broken(fmt.Sprintf("one leased coin is stored, %+v were read", coins))
 	}
-	trail, err := r.Transitions(want.ID)
+	trail, err := tx.WalletQueries().Transitions(want.ID)
 	if err != nil {
 		return utxo.ChangeSet{}, err
 	}

@@ -70,12 +70,24 @@ type Lease[K comparable] struct {
 type WalletUnit interface {
 	SwitchUnit
 	Wallets() WalletRecords
+	WalletQueries() WalletQueries
 }
 
-// WalletRecords stores the wallets of package utxo. It applies change sets and
-// decides nothing.
+// WalletQueries are what people ask of wallets, and what coins are selected from.
+type WalletQueries = utxo.Queries
+
+// WalletSource returns all that is read of wallets in a transaction.
+func WalletSource(tx WalletUnit) utxo.Source {
+	return struct {
+		utxo.Reader
+		WalletQueries
+	}{tx.Wallets(), tx.WalletQueries()}
+}
+
+// WalletRecords stores the wallets of package utxo, and reads what its rules ask. It applies change
+// sets and decides nothing.
 type WalletRecords interface {
-	utxo.Source
+	utxo.Reader
 	Feed[utxo.TxID] // without the lines marked with [utxo.ContextLine]
 	// Lock keeps other writers of this scope (see [utxo.Scope]) out until the
 	// transaction ends. It comes before the first read for a plan. A store

@@ -45,6 +45,7 @@ func none2[T, U any](u interface{ no(method string) error }, method string) (t T
 
 var (
 	_ WalletRecords     = UnimplementedWallets{}
+	_ WalletQueries     = UnimplementedWalletQueries{}
 	_ SwitchRecords     = UnimplementedSwitches{}
 	_ WithdrawalRecords = UnimplementedWithdrawals{}
 	_ HotWalletRecords  = UnimplementedHotWallets{}
@@ -103,14 +104,8 @@ func (u UnimplementedJournal) Page(Cursor, int) ([]statemachine.JournalLine, Cur
 // UnimplementedWallets is a [WalletRecords] whose methods all fail.
 type UnimplementedWallets struct{ Unimplemented }
 
-func (u UnimplementedWallets) ActiveLeases(utxo.WalletID, time.Time) ([]utxo.Lease, error) {
-	return none[[]utxo.Lease](u, "ActiveLeases")
-}
 func (u UnimplementedWallets) Ancestors(utxo.Reach, ...chainhash.Hash) ([]*utxo.Tx, error) {
 	return none[[]*utxo.Tx](u, "Ancestors")
-}
-func (u UnimplementedWallets) Balance(utxo.Policy, utxo.WalletID, *string, int32, time.Time) (utxo.Balance, error) {
-	return none[utxo.Balance](u, "Balance")
 }
 func (u UnimplementedWallets) Blocks(int32, int32) ([]utxo.Block, error) {
 	return none[[]utxo.Block](u, "Blocks")
@@ -120,9 +115,6 @@ func (u UnimplementedWallets) BlocksNamed(...chainhash.Hash) ([]utxo.Block, erro
 }
 func (u UnimplementedWallets) Children(...chainhash.Hash) ([]*utxo.Tx, error) {
 	return none[[]*utxo.Tx](u, "Children")
-}
-func (u UnimplementedWallets) Coins(utxo.WalletID, ...wire.OutPoint) ([]utxo.Coin, error) {
-	return none[[]utxo.Coin](u, "Coins")
 }
 func (u UnimplementedWallets) ConfirmedAt(int32) ([]*utxo.Tx, error) {
 	return none[[]*utxo.Tx](u, "ConfirmedAt")
@@ -134,27 +126,12 @@ func (u UnimplementedWallets) Follow(Cursor, int) ([]statemachine.Transition[utx
 	return none2[[]statemachine.Transition[utxo.TxID], Cursor](u, "Follow")
 }
 func (u UnimplementedWallets) Head() (Cursor, error) { return none[Cursor](u, "Head") }
-func (u UnimplementedWallets) History(utxo.WalletID, *utxo.HistoryKey, int) ([]*utxo.Tx, error) {
-	return none[[]*utxo.Tx](u, "History")
-}
 func (u UnimplementedWallets) Leases(utxo.WalletID, ...wire.OutPoint) ([]utxo.Lease, error) {
 	return none[[]utxo.Lease](u, "Leases")
 }
-func (u UnimplementedWallets) LeasesOf(utxo.WalletID, utxo.LockID) ([]utxo.Lease, error) {
-	return none[[]utxo.Lease](u, "LeasesOf")
-}
-func (u UnimplementedWallets) LiveUnconfirmed(utxo.WalletID) ([]*utxo.Tx, error) {
-	return none[[]*utxo.Tx](u, "LiveUnconfirmed")
-}
 func (u UnimplementedWallets) Lock(utxo.WalletID) error { return u.no("Lock") }
-func (u UnimplementedWallets) Outputs(utxo.WalletID, *wire.OutPoint, int) ([]utxo.Coin, error) {
-	return none[[]utxo.Coin](u, "Outputs")
-}
 func (u UnimplementedWallets) Owners(utxo.WalletID, ...string) ([]utxo.Owned, error) {
 	return none[[]utxo.Owned](u, "Owners")
-}
-func (u UnimplementedWallets) PendingElsewhere(utxo.WalletID) ([]*utxo.Tx, error) {
-	return none[[]*utxo.Tx](u, "PendingElsewhere")
 }
 func (u UnimplementedWallets) Raw(...utxo.TxID) ([][]byte, error) { return none[[][]byte](u, "Raw") }
 func (u UnimplementedWallets) Replacements(...utxo.TxID) ([]utxo.Replacement, error) {
@@ -162,28 +139,56 @@ func (u UnimplementedWallets) Replacements(...utxo.TxID) ([]utxo.Replacement, er
 }
 func (u UnimplementedWallets) Save(...utxo.ChangeSet) error { return u.no("Save") }
 func (u UnimplementedWallets) Seq() (int64, error)          { return none[int64](u, "Seq") }
-func (u UnimplementedWallets) Snapshot() (utxo.Snapshot, error) {
-	return none[utxo.Snapshot](u, "Snapshot")
-}
 func (u UnimplementedWallets) Spenders(...wire.OutPoint) ([]*utxo.Tx, error) {
 	return none[[]*utxo.Tx](u, "Spenders")
 }
 func (u UnimplementedWallets) Tip() (utxo.Block, bool, error) {
 	return none2[utxo.Block, bool](u, "Tip")
 }
-func (u UnimplementedWallets) Transitions(utxo.TxID) ([]statemachine.Transition[utxo.TxID], error) {
-	return none[[]statemachine.Transition[utxo.TxID]](u, "Transitions")
-}
 func (u UnimplementedWallets) Txs(...utxo.TxID) ([]*utxo.Tx, error) {
 	return none[[]*utxo.Tx](u, "Txs")
-}
-func (u UnimplementedWallets) Unspent(utxo.WalletID, *string) ([]utxo.Coin, error) {
-	return none[[]utxo.Coin](u, "Unspent")
 }
 func (u UnimplementedWallets) Wallets(...utxo.WalletID) ([]utxo.Wallet, error) {
 	return none[[]utxo.Wallet](u, "Wallets")
 }
-func (u UnimplementedWallets) Watch(utxo.WalletID) ([]utxo.Coin, error) {
+
+// UnimplementedWalletQueries is a [WalletQueries] whose methods all fail.
+type UnimplementedWalletQueries struct{ Unimplemented }
+
+func (u UnimplementedWalletQueries) ActiveLeases(utxo.WalletID, time.Time) ([]utxo.Lease, error) {
+	return none[[]utxo.Lease](u, "ActiveLeases")
+}
+func (u UnimplementedWalletQueries) Balance(utxo.Policy, utxo.WalletID, *string, int32, time.Time) (utxo.Balance, error) {
+	return none[utxo.Balance](u, "Balance")
+}
+func (u UnimplementedWalletQueries) Coins(utxo.WalletID, ...wire.OutPoint) ([]utxo.Coin, error) {
+	return none[[]utxo.Coin](u, "Coins")
+}
+func (u UnimplementedWalletQueries) History(utxo.WalletID, *utxo.HistoryKey, int) ([]*utxo.Tx, error) {
+	return none[[]*utxo.Tx](u, "History")
+}
+func (u UnimplementedWalletQueries) LeasesOf(utxo.WalletID, utxo.LockID) ([]utxo.Lease, error) {
+	return none[[]utxo.Lease](u, "LeasesOf")
+}
+func (u UnimplementedWalletQueries) LiveUnconfirmed(utxo.WalletID) ([]*utxo.Tx, error) {
+	return none[[]*utxo.Tx](u, "LiveUnconfirmed")
+}
+func (u UnimplementedWalletQueries) Outputs(utxo.WalletID, *wire.OutPoint, int) ([]utxo.Coin, error) {
+	return none[[]utxo.Coin](u, "Outputs")
+}
+func (u UnimplementedWalletQueries) PendingElsewhere(utxo.WalletID) ([]*utxo.Tx, error) {
+	return none[[]*utxo.Tx](u, "PendingElsewhere")
+}
+func (u UnimplementedWalletQueries) Snapshot() (utxo.Snapshot, error) {
+	return none[utxo.Snapshot](u, "Snapshot")
+}
+func (u UnimplementedWalletQueries) Transitions(utxo.TxID) ([]statemachine.Transition[utxo.TxID], error) {
+	return none[[]statemachine.Transition[utxo.TxID]](u, "Transitions")
+}
+func (u UnimplementedWalletQueries) Unspent(utxo.WalletID, *string) ([]utxo.Coin, error) {
+	return none[[]utxo.Coin](u, "Unspent")
+}
+func (u UnimplementedWalletQueries) Watch(utxo.WalletID) ([]utxo.Coin, error) {
 	return none[[]utxo.Coin](u, "Watch")
 }
 

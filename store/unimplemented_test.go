@@ -48,6 +48,7 @@ func TestEveryMethodOfAnUnimplementedPortNamesItself(t *testing.T) {
 	for port, value := range map[reflect.Type]any{
 		reflect.TypeFor[store.WalletRecords]():     store.UnimplementedWallets{},
 		reflect.TypeFor[store.WithdrawalRecords](): store.UnimplementedWithdrawals{},
+		reflect.TypeFor[store.WalletQueries]():     store.UnimplementedWalletQueries{},
 		reflect.TypeFor[store.HotWalletRecords]():  store.UnimplementedHotWallets{},
 		reflect.TypeFor[store.BatchRecords]():      store.UnimplementedBatches{},
 		reflect.TypeFor[store.SwitchRecords]():     store.UnimplementedSwitches{},

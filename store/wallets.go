@@ -151,7 +151,7 @@ func (s *Wallets) Unsettled(ctx context.Context, w utxo.WalletID) (open *utxo.Un
 		if err != nil || !state.Recovering {
 			return nil, err
 		}
-		return utxo.Unsettled(tx.Wallets(), w, state.RestoredAt)
+		return utxo.Unsettled(WalletSource(tx), w, state.RestoredAt)
 	})
 }
 
@@ -187,14 +187,14 @@ func (s *Wallets) Next(ctx context.Context, w utxo.WalletID, last time.Time) (ac
 		if err != nil {
 			return nil, now, err
 		}
-		return s.policy.Next(tx.Wallets(), w, last, now)
+		return s.policy.Next(WalletSource(tx), w, last, now)
 	})
 }
 
 // Balance sums a wallet's coins; tag nil stands for every owner.
 func (s *Wallets) Balance(ctx context.Context, w utxo.WalletID, tag *string, minConfirmations int32) (utxo.Balance, error) {
 	return readNow(ctx, s.view, func(tx WalletUnit, now time.Time) (utxo.Balance, error) {
-		return tx.Wallets().Balance(s.policy, w, tag, minConfirmations, now)
+		return tx.WalletQueries().Balance(s.policy, w, tag, minConfirmations, now)
 	})
 }
 
@@ -207,21 +207,21 @@ type CoinState struct {
 // Unspent lists the live unspent outputs of a wallet, leased ones too, in order
 // of arrival.
 func (s *Wallets) Unspent(ctx context.Context, w utxo.WalletID, tag *string) ([]CoinState, error) {
-	return s.coins(ctx, func(r WalletRecords) ([]utxo.Coin, error) { return r.Unspent(w, tag) })
+	return s.coins(ctx, func(q WalletQueries) ([]utxo.Coin, error) { return q.Unspent(w, tag) })
 }
 
 // Outputs pages through all outputs of a wallet, spent and dead ones too, by
 // outpoint.
 func (s *Wallets) Outputs(ctx context.Context, w utxo.WalletID, after *wire.OutPoint, limit int) ([]CoinState, error) {
-	return s.coins(ctx, func(r WalletRecords) ([]utxo.Coin, error) { return r.Outputs(w, after, limit) })
+	return s.coins(ctx, func(q WalletQueries) ([]utxo.Coin, error) { return q.Outputs(w, after, limit) })
 }
 
 // Watch lists the outputs whose spending would matter, see [utxo.Queries].
 func (s *Wallets) Watch(ctx context.Context, w utxo.WalletID) ([]CoinState, error) {
-	return s.coins(ctx, func(r WalletRecords) ([]utxo.Coin, error) { return r.Watch(w) })
+	return s.coins(ctx, func(q WalletQueries) ([]utxo.Coin, error) { return q.Watch(w) })
 }
 
-func (s *Wallets) coins(ctx context.Context, find func(WalletRecords) ([]utxo.Coin, error)) ([]CoinState, error) {
+func (s *Wallets) coins(ctx context.Context, find func(WalletQueries) ([]utxo.Coin, error)) ([]CoinState, error) {
 	return readNow(ctx, s.view, func(tx WalletUnit, now time.Time) ([]CoinState, error) {
 		tip, ok, err := tx.Wallets().Tip()
 		if err != nil {
@@ -230,7 +230,7 @@ func (s *Wallets) coins(ctx context.Context, find func(WalletRecords) ([]utxo.Co
 		if !ok {
 			tip.Height = -1
 		}
-		coins, err := find(tx.Wallets())
+		coins, err := find(tx.WalletQueries())
 		states := make([]CoinState, len(coins))
 		for i, c := range coins {
 			states[i] = CoinState{c, s.policy.State(c, tip.Height, now)}
@@ -271,13 +271,13 @@ func (s *Wallets) Wallet(ctx context.Context, id utxo.WalletID) (utxo.Wallet, er
 // History pages through a wallet's transactions, newest first; after is the
 // [utxo.Tx.Key] of the last one seen.
 func (s *Wallets) History(ctx context.Context, w utxo.WalletID, after *utxo.HistoryKey, limit int) ([]*utxo.Tx, error) {
-	return read(ctx, s.view, func(tx WalletUnit) ([]*utxo.Tx, error) { return tx.Wallets().History(w, after, limit) })
+	return read(ctx, s.view, func(tx WalletUnit) ([]*utxo.Tx, error) { return tx.WalletQueries().History(w, after, limit) })
 }
 
 // Detail returns one transaction with the coins that it spends and its
 // replacements both ways.
 func (s *Wallets) Detail(ctx context.Context, id utxo.TxID) (utxo.Detail, error) {
-	return read(ctx, s.view, func(tx WalletUnit) (utxo.Detail, error) { return utxo.ReadDetail(tx.Wallets(), id) })
+	return read(ctx, s.view, func(tx WalletUnit) (utxo.Detail, error) { return utxo.ReadDetail(WalletSource(tx), id) })
 }
 
 // ProvablyDead reports whether spending the inputs of a dead transaction again can no longer pay
@@ -295,7 +295,7 @@ func (s *Wallets) Trail(ctx context.Context, id utxo.TxID) ([]statemachine.Trans
 		if err != nil {
 			return nil, err
 		}
-		trail, err := tx.Wallets().Transitions(id)
+		trail, err := tx.WalletQueries().Transitions(id)
 		if err != nil || len(txs) == 0 {
 			return trail, err
 		}
@@ -307,7 +307,7 @@ func (s *Wallets) Trail(ctx context.Context, id utxo.TxID) ([]statemachine.Trans
 // [utxo.Alerts] compares the counts with limits.
 func (s *Wallets) Stats(ctx context.Context, w utxo.WalletID) (utxo.Stats, error) {
 	return readNow(ctx, s.view, func(tx WalletUnit, now time.Time) (utxo.Stats, error) {
-		return utxo.ReadStats(tx.Wallets(), w, now)
+		return utxo.ReadStats(WalletSource(tx), w, now)
 	})
 }
 
@@ -319,7 +319,7 @@ func (s *Wallets) Audit(ctx context.Context, w utxo.WalletID) error {
 		if err != nil {
 			return err
 		}
-		return s.policy.Audit(tx.Wallets(), w, now)
+		return s.policy.Audit(WalletSource(tx), w, now)
 	})
 }
 

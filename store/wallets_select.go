@@ -73,7 +73,7 @@ type Replacement struct {
 func (s *Wallets) ReplaceAndLease(ctx context.Context, r Replacement) (out coinselect.Rewrite, err error) {
 	sp := Spend{Wallet: r.ID.Wallet, Tag: r.Tag, Lock: r.Lock, Duration: r.Duration}
 	err = s.leasing(ctx, sp, false, func(tx WalletUnit, candidates []coinselect.Candidate) (inputs, added []wire.OutPoint, err error) {
-		original, err := coinselect.ReadOriginal(tx.Wallets(), r.ID)
+		original, err := coinselect.ReadOriginal(WalletSource(tx), r.ID)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -100,7 +100,7 @@ func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool,
 				return err
 			}
 		}
-		candidates, err := coinselect.Candidates(s.policy, tx.Wallets(), coinselect.Query{
+		candidates, err := coinselect.Candidates(s.policy, WalletSource(tx), coinselect.Query{
 			Wallet: sp.Wallet, Tag: sp.Tag, Lock: sp.Lock, At: now, Fees: fees,
 		})
 		if err != nil {
@@ -110,7 +110,7 @@ func (s *Wallets) leasing(ctx context.Context, sp Spend, fees bool,
 		if err != nil {
 			return err
 		}
-		held, err := tx.Wallets().LeasesOf(sp.Wallet, sp.Lock)
+		held, err := tx.WalletQueries().LeasesOf(sp.Wallet, sp.Lock)
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func settled(tx WalletUnit, w utxo.WalletID) error {
 	if err != nil || !state.Recovering {
 		return err
 	}
-	open, err := utxo.Unsettled(tx.Wallets(), w, state.RestoredAt)
+	open, err := utxo.Unsettled(WalletSource(tx), w, state.RestoredAt)
 	if open == nil {
 		open = &utxo.UnsettledError{Wallet: w, Why: "nobody has started it since"}
 	}

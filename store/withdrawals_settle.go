@@ -119,7 +119,7 @@ func unsettledWallet(tx SwitchUnit, w utxo.WalletID, restored time.Time) (open, 
 	if !has {
 		return nil, nil
 	}
-	point, err := utxo.Unsettled(unit.Wallets(), w, restored)
+	point, err := utxo.Unsettled(WalletSource(unit), w, restored)
 	if errors.Is(err, ErrNoDomain) {
 		return nil, nil
 	}

@@ -53,7 +53,7 @@ func (w *wallet) state(ctx context.Context) (s state, err error) {
 			return err
 		}
 		s.Unspent = len(coins)
-		s.Transactions, err = countOwned(tx.Wallets())
+		s.Transactions, err = countOwned(tx.WalletQueries())
 		return err
 	})
 	return s, err

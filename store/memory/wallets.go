@@ -6,7 +6,12 @@ import (
 )
 
 // Wallets implements [store.WalletUnit].
-func (t *tx) Wallets() store.WalletRecords { return wallets{t.store.wallets, t.store.walletFeed, t} }
+func (t *tx) Wallets() store.WalletRecords { return t.wallets() }
+
+// WalletQueries implements [store.WalletUnit].
+func (t *tx) WalletQueries() store.WalletQueries { return t.wallets() }
+
+func (t *tx) wallets() wallets { return wallets{t.store.wallets, t.store.walletFeed, t} }
 
 // wallets is a ledger within a transaction.
 type wallets struct {

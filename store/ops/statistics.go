@@ -157,7 +157,7 @@ func (s *Services) Read(ctx context.Context, window time.Duration, last Statisti
 		}),
 		"wallets": domain(s, store.DomainWallets, &all.Wallets, func(u store.Unit, now time.Time) (of []utxo.Stats, err error) {
 			for _, id := range s.WalletIDs {
-				stats, err := utxo.ReadStats(u.Wallets(), id, now)
+				stats, err := utxo.ReadStats(store.WalletSource(u), id, now)
 				if err != nil {
 					return nil, err
 				}

@@ -30,6 +30,14 @@ func (t *tx) Wallets() store.WalletRecords {
 	return wallets{t}
 }
 
+// WalletQueries implements [store.WalletUnit].
+func (t *tx) WalletQueries() store.WalletQueries {
+	if none, lacks := t.lacks(store.DomainWallets); lacks {
+		return store.UnimplementedWalletQueries{Unimplemented: none}
+	}
+	return wallets{t}
+}
+
 var (
 	lockWallet  = statement{text: "SELECT id FROM @wallets WHERE id = $1 FOR NO KEY UPDATE"}
 	lockWallets = statement{text: "SELECT id FROM @wallets ORDER BY id FOR NO KEY UPDATE"}

@@ -125,35 +125,35 @@ func BenchmarkInsertAndRollBack(b *testing.B) {
 func BenchmarkReads(b *testing.B) {
 	dialects(b, func(b *testing.B, d sqlstore.Dialect) {
 		s, _, c, _ := grown(b, d, 100_000)
-		read := func(name string, fn func(w store.WalletRecords) error) {
+		read := func(name string, fn func(w utxo.Source) error) {
 			b.Run(name, func(b *testing.B) {
 				for range b.N {
-					if err := s.View(context.Background(), func(tx store.Unit) error { return fn(tx.Wallets()) }); err != nil {
+					if err := s.View(context.Background(), func(tx store.Unit) error { return fn(store.WalletSource(tx)) }); err != nil {
 						b.Fatal(err)
 					}
 				}
 			})
 		}
-		read("balance", func(w store.WalletRecords) error {
+		read("balance", func(w utxo.Source) error {
 			_, err := w.Balance(utxotest.Policy(), 1, nil, 1, time.Now())
 			return err
 		})
-		read("balance-6-confirmations", func(w store.WalletRecords) error {
+		read("balance-6-confirmations", func(w utxo.Source) error {
 			_, err := w.Balance(utxotest.Policy(), 1, nil, 6, time.Now())
 			return err
 		})
-		read("unspent", func(w store.WalletRecords) error {
+		read("unspent", func(w utxo.Source) error {
 			all, err := w.Unspent(1, nil)
 			if len(all) != 200_000 {
 				return fmt.Errorf("%d coins", len(all))
 			}
 			return err
 		})
-		read("history-page", func(w store.WalletRecords) error {
+		read("history-page", func(w utxo.Source) error {
 			_, err := w.History(1, &utxo.HistoryKey{Height: c.tip.Height - 2}, 50)
 			return err
 		})
-		read("spenders-of-1000", func(w store.WalletRecords) error {
+		read("spenders-of-1000", func(w utxo.Source) error {
 			ops := make([]wire.OutPoint, 1000)
 			for i := range ops {
 				ops[i] = foreign(uint32(i*50 + 1))
@@ -187,11 +187,11 @@ func BenchmarkClosures(b *testing.B) {
 			if err := s.Update(ctx, func(tx store.Unit) error { return tx.Wallets().Save(set) }); err != nil {
 				b.Fatal(err)
 			}
-			walk := func(name string, fn func(w store.WalletRecords) ([]*utxo.Tx, error)) {
+			walk := func(name string, fn func(w utxo.Source) ([]*utxo.Tx, error)) {
 				b.Run(fmt.Sprintf("%s-%d", name, depth), func(b *testing.B) {
 					for range b.N {
 						if err := s.View(ctx, func(tx store.Unit) error {
-							all, err := fn(tx.Wallets())
+							all, err := fn(store.WalletSource(tx))
 							if len(all) < depth-1 {
 								return fmt.Errorf("%d found: %w", len(all), err)
 							}
@@ -203,8 +203,8 @@ func BenchmarkClosures(b *testing.B) {
 					perTx(b, depth)
 				})
 			}
-			walk("descendants", func(w store.WalletRecords) ([]*utxo.Tx, error) { return w.Descendants(ids[0].Hash) })
-			walk("ancestors", func(w store.WalletRecords) ([]*utxo.Tx, error) {
+			walk("descendants", func(w utxo.Source) ([]*utxo.Tx, error) { return w.Descendants(ids[0].Hash) })
+			walk("ancestors", func(w utxo.Source) ([]*utxo.Tx, error) {
 				return w.Ancestors(utxo.NotConfirmed, ids[len(ids)-1].Hash)
 			})
 		}

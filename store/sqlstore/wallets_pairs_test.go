@@ -170,7 +170,7 @@ func comparePair(t *testing.T, before []utxo.Event, events [2]utxo.Event) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		everything(tx.Wallets(), utxotest.Policy(), utxotest.Start)
+		everything(store.WalletSource(tx), utxotest.Policy(), utxotest.Start)
 		hosts[i], txs[i] = service.Within(tx), host
 	}
 	var want [2]error
@@ -193,7 +193,7 @@ func comparePair(t *testing.T, before []utxo.Event, events [2]utxo.Event) {
 		t.Fatal(err)
 	}
 	err = s.View(ctx, func(tx store.Unit) error {
-		got := everything(tx.Wallets(), utxotest.Policy(), utxotest.Start)
+		got := everything(store.WalletSource(tx), utxotest.Policy(), utxotest.Start)
 		for i, line := range everything(ledger, utxotest.Policy(), utxotest.Start) {
 			if i >= len(got) || got[i] != line {
 				t.Fatalf("after %T and %T the ledger has\n%s, the store\n%s", events[0], events[1], line, got[min(i, len(got)-1)])

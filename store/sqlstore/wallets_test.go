@@ -56,7 +56,7 @@ func compareHistory(t *testing.T, d sqlstore.Dialect, h utxotest.History) error 
 		want := everything(ledger, h.Policy, utxo.Said(ev).At)
 		var got []string
 		if err := s.View(ctx, func(tx store.Unit) error {
-			got = everything(tx.Wallets(), h.Policy, utxo.Said(ev).At)
+			got = everything(store.WalletSource(tx), h.Policy, utxo.Said(ev).At)
 			return nil
 		}); err != nil {
 			return err
@@ -95,7 +95,7 @@ func TestEventsOfOneTransactionAgreeWithTheLedger(t *testing.T) {
 		now := utxo.Said(events[len(events)-1]).At
 		want := everything(ledger, h.Policy, now)
 		if err := s.View(context.Background(), func(tx store.Unit) error {
-			if got := everything(tx.Wallets(), h.Policy, now); !slices.Equal(got, want) {
+			if got := everything(store.WalletSource(tx), h.Policy, now); !slices.Equal(got, want) {
 				t.Errorf("the store has\n%s\nthe ledger\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 			return nil

@@ -62,7 +62,7 @@ func (w *wallets) do(t testing.TB, events ...utxo.Event) {
 
 func (w *wallets) snapshot(t testing.TB) utxo.Snapshot {
 	t.Helper()
-	return must(read(w.Store, func(tx store.WalletUnit) (utxo.Snapshot, error) { return tx.Wallets().Snapshot() }))(t)
+	return must(read(w.Store, func(tx store.WalletUnit) (utxo.Snapshot, error) { return tx.WalletQueries().Snapshot() }))(t)
 }
 
 // funded opens wallet 1 and gives it n coins of 1000 satoshi in one block.
@@ -232,7 +232,7 @@ func (w *wallets) halfCommits(t *testing.T) {
 		readers.Go(func() {
 			for reading.Err() == nil {
 				err := w.View(ctx, func(tx store.WalletUnit) error {
-					snap, err := tx.Wallets().Snapshot()
+					snap, err := tx.WalletQueries().Snapshot()
 					if err != nil {
 						return err
 					}

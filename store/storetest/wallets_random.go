@@ -44,7 +44,7 @@ func histories(t *testing.T, open func(testing.TB) store.Store[store.WalletUnit]
 // sameReads compares the queries that a snapshot does not show.
 func (w *wallets) sameReads(ledger *utxo.Ledger, now time.Time) error {
 	return w.View(ctx, func(tx store.WalletUnit) error {
-		got := tx.Wallets()
+		got := store.WalletSource(tx)
 		wallets, err := ledger.Wallets()
 		if err != nil {
 			return err

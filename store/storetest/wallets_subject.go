@@ -41,7 +41,10 @@ func (s txService) Get(ctx context.Context, id utxo.TxID) (utxo.Tx, error) {
 }
 
 // txRecords are the wallets' rows, in the order that is asked for.
-type txRecords struct{ store.WalletRecords }
+type txRecords struct {
+	store.WalletRecords
+	store.WalletQueries
+}
 
 func (r txRecords) Get(ids ...utxo.TxID) ([]utxo.Tx, error) {
 	all := make([]utxo.Tx, len(ids))
@@ -78,7 +81,7 @@ func versionedTxs(t *testing.T, w *wallets) *txSubject {
 			return txService{w.service.Within(tx)}
 		},
 		records: func(tx store.WalletUnit) records[utxo.TxID, utxo.TxID, utxo.Tx, utxo.ChangeSet] {
-			return txRecords{tx.Wallets()}
+			return txRecords{tx.Wallets(), tx.WalletQueries()}
 		},
 		apply: x.plan,
 		parts: func(set *utxo.ChangeSet) (old, now *utxo.Tx, log *[]statemachine.Transition[utxo.TxID]) {
@@ -113,7 +116,7 @@ func versionedTxs(t *testing.T, w *wallets) *txSubject {
 		},
 		selfCheck: func(ctx context.Context) error { return store.SelfCheckWallets(ctx, w.Store) },
 		world: func(tx store.WalletUnit) (map[string]any, error) {
-			all, err := tx.Wallets().Snapshot()
+			all, err := tx.WalletQueries().Snapshot()
 			return map[string]any{"Wallets": all.Wallets, "Leases": all.Leases, "Blocks": all.Blocks}, err
 		},
 	}
