@@ -142,8 +142,8 @@ func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (al
 	if err := p.Check(); err != nil {
 		return nil, next, err
 	}
-	if p.one.chain == uuid.Nil || p.size < 1 || p.size > withdrawal.MaxMembers {
-		return nil, next, fmt.Errorf("%w: batches are of one chain, of 1 to %d requests", statemachine.ErrInvalid, withdrawal.MaxMembers)
+	if err := p.sized(); err != nil {
+		return nil, next, err
 	}
 	p.one.begin()
 	if err := p.store(ctx, done); err != nil || n == 0 {
@@ -159,6 +159,13 @@ func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (al
 		p.one.again.Store(all[0].Work.Members == nil)
 	}
 	return all, next, err
+}
+
+func (p *batchPayments) sized() error {
+	if p.one.chain == uuid.Nil || p.size < 1 || p.size > withdrawal.MaxMembers {
+		return fmt.Errorf("%w: batches are of one chain, of 1 to %d requests", statemachine.ErrInvalid, withdrawal.MaxMembers)
+	}
+	return nil
 }
 
 // both claims batches that are owed a broadcast, and groups of requests.

@@ -43,17 +43,26 @@ const sweepOf = 100
 // Run does everything that withdrawals need of a process until ctx is done: on each chain it pays,
 // looks up what was sent, and makes jobs of approved requests, and on all chains it picks up the
 // executions whose worker has died. It makes no batches: a host that pays several requests by one
-// transaction runs [Batches.Payments] and [Batches.Lookups] beside it, see [worker.Ready].
+// transaction calls [Batches.Run] in its place.
 //
 // What cannot start is an error before anything is claimed ([statemachine.ErrInvalid]). At the end
 // nothing more is claimed, handlers have Grace to return, results are stored and leases are given
 // back; the error says what was left behind. If a part ends before ctx is done, all parts end.
 func (s *Withdrawals) Run(ctx context.Context, r RunWithdrawals) error {
+	loops, err := s.loops(&r, r.Concurrency)
+	if err != nil {
+		return err
+	}
+	return worker.All(ctx, loops...)
+}
+
+// loops are the parts of Run, of which alone payments run at once on each chain. It gives r a name.
+func (s *Withdrawals) loops(r *RunWithdrawals, alone int) ([]worker.Loop, error) {
 	switch {
 	case len(r.Chains) == 0 || slices.Contains(r.Chains, uuid.Nil):
-		return fmt.Errorf("%w: RunWithdrawals.Chains names one chain or more, and none is zero", statemachine.ErrInvalid)
+		return nil, fmt.Errorf("%w: RunWithdrawals.Chains names one chain or more, and none is zero", statemachine.ErrInvalid)
 	case r.Pay == nil || r.Look == nil:
-		return fmt.Errorf("%w: RunWithdrawals.Pay and RunWithdrawals.Look are required", statemachine.ErrInvalid)
+		return nil, fmt.Errorf("%w: RunWithdrawals.Pay and RunWithdrawals.Look are required", statemachine.ErrInvalid)
 	}
 	if r.Name == "" {
 		r.Name = worker.NewName("withdrawals")
@@ -65,15 +74,15 @@ func (s *Withdrawals) Run(ctx context.Context, r RunWithdrawals) error {
 	})}
 	for i, chain := range r.Chains {
 		if slices.Contains(r.Chains[:i], chain) {
-			return fmt.Errorf("%w: RunWithdrawals.Chains names chain %s twice", statemachine.ErrInvalid, chain)
+			return nil, fmt.Errorf("%w: RunWithdrawals.Chains names chain %s twice", statemachine.ErrInvalid, chain)
 		}
-		pay, err := r.loop(s.Payments(chain, r.Name), r.Pay)
+		pay, err := ready(r, s.Payments(chain, r.Name), r.Pay, alone)
 		if err != nil {
-			return fmt.Errorf("payments of chain %s: %w", chain, err)
+			return nil, fmt.Errorf("payments of chain %s: %w", chain, err)
 		}
-		look, err := r.loop(s.Lookups(chain, r.Name), r.Look)
+		look, err := ready(r, s.Lookups(chain, r.Name), r.Look, r.Concurrency)
 		if err != nil {
-			return fmt.Errorf("look-ups of chain %s: %w", chain, err)
+			return nil, fmt.Errorf("look-ups of chain %s: %w", chain, err)
 		}
 		loops = append(loops, pay, look)
 		if r.Order == nil {
@@ -84,12 +93,12 @@ func (s *Withdrawals) Run(ctx context.Context, r RunWithdrawals) error {
 			return wait, err
 		}))
 	}
-	return worker.All(ctx, loops...)
+	return loops, nil
 }
 
-func (r *RunWithdrawals) loop(source WithdrawalSource, handle func(context.Context, withdrawal.Withdrawal) HeldWithdrawal) (worker.Loop, error) {
-	return worker.Ready(source, handle, worker.Options[withdrawal.Withdrawal, HeldWithdrawal]{
-		Concurrency: r.Concurrency, Poll: r.Poll, Retry: r.Retry, Grace: r.Grace, CallTimeout: r.CallTimeout, Log: r.Log})
+func ready[W, R any](r *RunWithdrawals, source worker.Source[W, R], handle func(context.Context, W) R, concurrency int) (worker.Loop, error) {
+	return worker.Ready(source, handle, worker.Options[W, R]{
+		Concurrency: concurrency, Poll: r.Poll, Retry: r.Retry, Grace: r.Grace, CallTimeout: r.CallTimeout, Log: r.Log})
 }
 
 func (r *RunWithdrawals) sweep(name string, call func(context.Context) (time.Duration, error)) worker.Loop {

@@ -66,3 +66,32 @@ func TestRunWithdrawalsWithoutOrder(t *testing.T) {
 		}
 	})
 }
+
+// Batches are run beside requests that are paid alone, or nothing is.
+func TestRunBatchesStartsWholeOrNotAtAll(t *testing.T) {
+	alone := func(_ context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal { return result(w) }
+	together := func(context.Context, store.BatchWork) store.BatchResult { return store.BatchResult{} }
+	for name, tt := range map[string]struct {
+		change func(*store.RunBatches)
+		want   string
+	}{
+		"no chain":               {func(r *store.RunBatches) { r.Chains = nil }, "Chains"},
+		"no payer of batches":    {func(r *store.RunBatches) { r.PayBatch = nil }, "RunBatches.PayBatch"},
+		"no look-up of batches":  {func(r *store.RunBatches) { r.LookBatch = nil }, "RunBatches.LookBatch"},
+		"a size that is too big": {func(r *store.RunBatches) { r.Size = withdrawal.MaxMembers + 1 }, "RunBatches.Size"},
+		"too many alone":         {func(r *store.RunBatches) { r.Alone = 10_001 }, "Concurrency"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBank(t)
+			w := b.pending(t)
+			r := store.RunBatches{RunWithdrawals: store.RunWithdrawals{Chains: []uuid.UUID{chain}, Pay: alone, Look: alone}, PayBatch: together, LookBatch: together}
+			tt.change(&r)
+			if err := b.batches.Run(t.Context(), r); !errors.Is(err, statemachine.ErrInvalid) || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, expected invalid input that names %q", err, tt.want)
+			}
+			if now, err := b.Get(t.Context(), w.Request.ID); err != nil || now.Job.Version != w.Job.Version {
+				t.Errorf("it was claimed all the same: %+v, %v", now.Job, err)
+			}
+		})
+	}
+}

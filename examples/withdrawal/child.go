@@ -8,15 +8,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
-	"github.com/settlehq/settle/store/worker"
-	"github.com/settlehq/settle/withdrawal"
 )
 
 // The program runs itself again as these.
@@ -106,54 +104,26 @@ func runWorker(ctx context.Context, c workerConfig, log *slog.Logger) error {
 	return errors.Join(err, db.Close())
 }
 
-// tuned are the options of a loop.
-func tuned[W, R any](lease time.Duration, _ worker.Source[W, R], log *slog.Logger) worker.Options[W, R] {
-	return worker.Options[W, R]{
-		Concurrency: 8,
-		Poll:        statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 400 * time.Millisecond, JitterPercent: 50},
-		Retry:       statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
-		Grace:       lease,
-		CallTimeout: max(lease/3, min(lease/2, time.Second)), // two calls fit into a lease, see worker.Source
-		Log:         log,
-	}
-}
-
 // work pays and confirms until ctx is done, some requests together if one
 // transaction may pay several. name is this process's alone.
 func work(ctx context.Context, b *store.Batches, n *node.Client, name string, skew time.Duration, several int, log *slog.Logger) error {
 	s := b.Withdrawals()
 	now := func() time.Time { return time.Now().Add(skew) }
-	lease := s.Policy().Lease
-	tune := func(source store.WithdrawalSource) worker.Options[withdrawal.Withdrawal, store.HeldWithdrawal] {
-		return tuned(lease, source, log)
-	}
 	pay := &payer{s, n, demoKeys, name, now}
-	look := &checker{n, demoKeys, name, now}
-	payments, lookups := s.Payments(chainID, name), s.Lookups(chainID, name)
-	ctx, cancel := context.WithCancel(ctx)
-	var both sync.WaitGroup
-	var errs [4]error
-	if several > 0 {
-		build, look := b.Payments(chainID, name, several), b.Lookups(chainID, name)
-		both.Go(func() {
-			defer cancel()
-			errs[2] = worker.Run(ctx, build, (&builder{pay, b}).handle, tuned(lease, build, log))
-		})
-		both.Go(func() {
-			defer cancel()
-			o := tuned(lease, look, log)
-			o.CallTimeout = s.Policy().CheckEvery / 2
-			errs[3] = worker.Run(ctx, look, (&watcher{n, demoKeys, name, now}).handle, o)
-		})
+	r := store.RunWithdrawals{
+		Name:        name,
+		Chains:      []uuid.UUID{chainID},
+		Pay:         pay.handle,
+		Look:        (&checker{n, demoKeys, name, now}).handle,
+		Concurrency: 8,
+		Poll:        statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 400 * time.Millisecond, JitterPercent: 50},
+		Retry:       statemachine.Backoff{Base: 50 * time.Millisecond, Cap: time.Second, JitterPercent: 50},
+		Grace:       s.Policy().Lease,
+		CallTimeout: s.Policy().CheckEvery / 2, // two calls fit into the time of a look-up, see worker.Source
+		Log:         log,
 	}
-	alone := tune(payments)
-	if several > 0 {
-		alone.Concurrency = 1 // beside the batches
+	if several == 0 {
+		return s.Run(ctx, r)
 	}
-	both.Go(func() { defer cancel(); errs[0] = worker.Run(ctx, payments, pay.handle, alone) })
-	checks := tune(lookups)
-	checks.CallTimeout = s.Policy().CheckEvery / 2
-	both.Go(func() { defer cancel(); errs[1] = worker.Run(ctx, lookups, look.handle, checks) })
-	both.Wait()
-	return errors.Join(errs[:]...)
+	return b.Run(ctx, store.RunBatches{RunWithdrawals: r, Size: several, PayBatch: (&builder{pay, b}).handle, LookBatch: (&watcher{n, demoKeys, name, now}).handle})
 }

@@ -161,8 +161,8 @@ func TestAStoppedBatchIsReplaced(t *testing.T) {
 			case <-ctx.Done():
 			}
 			from := source(o)
-			opts := tuned(o.pace.lease, from, slog.New(slog.DiscardHandler))
-			opts.CallTimeout = o.service.Policy().CheckEvery / 2
+			opts := worker.Options[store.BatchWork, store.BatchResult]{Concurrency: 8, Poll: statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 400 * time.Millisecond, JitterPercent: 50},
+				CallTimeout: o.service.Policy().CheckEvery / 2, Log: slog.New(slog.DiscardHandler)}
 			_ = worker.Run(ctx, from, func(ctx context.Context, w store.BatchWork) store.BatchResult { return handle(o, ctx, w) }, opts)
 		}
 	}
