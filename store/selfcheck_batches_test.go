@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,8 +17,10 @@ import (
 
 // batchFault is what a store of batches does wrong; nil is right.
 type batchFault struct {
+	fault // of the requests
 	get   func(*withdrawal.Payout)
 	save  func(stored withdrawal.Payout, c *withdrawal.BatchChange) (skip bool)
+	moved bool // a member that has moved is written over by nothing
 	renew func(*store.Lease[uuid.UUID])
 }
 
@@ -36,11 +39,16 @@ type brokenBatchTx struct {
 }
 
 func (t brokenBatchTx) Batches() store.BatchRecords {
-	return brokenBatches{t.Unit.Batches(), t.batchFault}
+	return brokenBatches{t.Unit.Batches(), t.Unit.Withdrawals(), t.batchFault}
+}
+
+func (t brokenBatchTx) Withdrawals() store.WithdrawalRecords {
+	return brokenRecords{t.Unit.Withdrawals(), t.batchFault.fault}
 }
 
 type brokenBatches struct {
 	store.BatchRecords
+	requests store.WithdrawalRecords
 	batchFault
 }
 
@@ -60,6 +68,12 @@ func (r brokenBatches) Save(changes ...withdrawal.BatchChange) error {
 		stored, err := r.BatchRecords.Get(c.New.Batch.ID)
 		if err != nil {
 			return err
+		}
+		if r.moved {
+			c.Members = slices.DeleteFunc(slices.Clone(c.Members), func(m withdrawal.Change) bool {
+				ws, err := r.requests.Get(m.New.Request.ID)
+				return err == nil && ws[0].Request.Version != m.Old.Request.Version
+			})
 		}
 		if r.save == nil || !r.save(stored[0], &c) {
 			kept = append(kept, c)
@@ -101,6 +115,13 @@ func TestSelfCheckFindsFaultsOfBatches(t *testing.T) {
 			c.New.Batch.HasNonce = false
 			return false
 		}},
+		"a member that has moved is left out": {moved: true},
+		"the nonce of another is left out": {fault: fault{save: func(_ withdrawal.Withdrawal, c *withdrawal.Change) bool {
+			for i := range c.Txs {
+				c.Txs[i].HasNonce = c.Txs[i].Hash != "0xsecond"
+			}
+			return false
+		}}},
 		"a lease of another fence is renewed": {renew: func(l *store.Lease[uuid.UUID]) { l.Fence = 1 }},
 	} {
 		if err := check(f); !errors.Is(err, statemachine.ErrCorrupt) && !errors.Is(err, statemachine.ErrConflict) && !errors.Is(err, statemachine.ErrInvalid) || err == nil {
