@@ -213,7 +213,7 @@ func TestMergeComparesEveryPart(t *testing.T) {
 		return utxo.ChangeSet{Inserts: []*utxo.Tx{{ID: id, Version: 1, Outputs: outs}}}
 	}
 	credit := func(out utxo.Output) utxo.ChangeSet {
-		return utxo.ChangeSet{Credits: []utxo.Credit{{ID: id, Output: out}}}
+		return utxo.ChangeSet{Joined: []utxo.JoinedOutput{{ID: id, Output: out}}}
 	}
 	spend := func(old, to chainhash.Hash) utxo.ChangeSet {
 		return utxo.ChangeSet{Spends: []utxo.Spend{{Wallet: 1, OutPoint: op, Old: old, New: to}}}
@@ -301,7 +301,7 @@ func TestMergeAddsUp(t *testing.T) {
 		t.Errorf("%+v", merged)
 	}
 	merged := utxo.Merge(utxo.ChangeSet{Inserts: []*utxo.Tx{{ID: id, Outputs: []utxo.Output{{Index: 1}}}}, Sums: sum(5)},
-		utxo.ChangeSet{Credits: []utxo.Credit{{ID: id, Output: utxo.Output{Index: 0}}}, Sums: sum(3)})
+		utxo.ChangeSet{Joined: []utxo.JoinedOutput{{ID: id, Output: utxo.Output{Index: 0}}}, Sums: sum(3)})
 	if len(merged) != 1 || !reflect.DeepEqual(merged[0].Inserts[0].Outputs, []utxo.Output{{Index: 0}, {Index: 1}}) ||
 		!reflect.DeepEqual(merged[0].Sums, sum(8)) {
 		t.Errorf("%+v", merged)
@@ -317,7 +317,7 @@ func TestMergeCarriesEveryPart(t *testing.T) {
 		return utxo.ChangeSet{Wallets: []utxo.WalletChange{{Old: utxo.Wallet{ID: 1, ScannedTo: old}, New: utxo.Wallet{ID: 1, ScannedTo: to}}}}
 	}
 	credit := func(by chainhash.Hash) utxo.ChangeSet {
-		return utxo.ChangeSet{Credits: []utxo.Credit{{ID: id, Output: utxo.Output{SpentBy: by}}}}
+		return utxo.ChangeSet{Joined: []utxo.JoinedOutput{{ID: id, Output: utxo.Output{SpentBy: by}}}}
 	}
 	declared := utxo.ChangeSet{Declared: []utxo.Replacement{{Wallet: 1, Loser: id.Hash, Winner: spender, Declared: true}}}
 	replaced := utxo.ChangeSet{Replaced: []utxo.Replacement{{Wallet: 1, Loser: id.Hash, Winner: spender}}}

@@ -17,10 +17,10 @@ type ChangeSet struct {
 	Owners     []OwnerChange
 	Inserts    []*Tx // new transactions, with Raw, Inputs and Outputs
 	Updates    []TxUpdate
-	Credits    []Credit      // outputs that join a stored transaction, which is in Updates too
-	Spends     []Spend       // of outputs that were stored before; new ones come with their spender
-	Replaced   []Replacement // new edges
-	Declared   []Replacement // edges that evidence had made, and that are declared now
+	Joined     []JoinedOutput // outputs that join a stored transaction, which is in Updates too
+	Spends     []Spend        // of outputs that were stored before; new ones come with their spender
+	Replaced   []Replacement  // new edges
+	Declared   []Replacement  // edges that evidence had made, and that are declared now
 	Leases     []LeaseChange
 	Sums       []SumChange // what the above does to the sums of coins
 	Seq        SeqChange
@@ -75,8 +75,8 @@ type TxState struct {
 	Version  int64
 }
 
-// Credit adds an owned output to a stored transaction.
-type Credit struct {
+// JoinedOutput adds an owned output to a stored transaction.
+type JoinedOutput struct {
 	ID     TxID
 	Output Output
 }
@@ -94,7 +94,7 @@ type LeaseChange struct{ Old, New Lease }
 // Empty reports whether nothing changes.
 func (c *ChangeSet) Empty() bool {
 	return len(c.Connect) == 0 && c.Disconnect == nil && len(c.Wallets) == 0 && len(c.Owners) == 0 && len(c.Inserts) == 0 &&
-		len(c.Updates) == 0 && len(c.Credits) == 0 && len(c.Spends) == 0 && len(c.Replaced) == 0 && len(c.Declared) == 0 &&
+		len(c.Updates) == 0 && len(c.Joined) == 0 && len(c.Spends) == 0 && len(c.Replaced) == 0 && len(c.Declared) == 0 &&
 		len(c.Leases) == 0 && c.Seq == SeqChange{}
 }
 

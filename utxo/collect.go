@@ -48,7 +48,7 @@ func (pl *plan) collect() error {
 			was := n.old.Output(is.Index)
 			switch {
 			case was == nil:
-				set.Credits = append(set.Credits, Credit{n.tx.ID, *is})
+				set.Joined = append(set.Joined, JoinedOutput{n.tx.ID, *is})
 			case was.SpentBy != is.SpentBy:
 				op := wire.OutPoint{Hash: n.tx.ID.Hash, Index: is.Index}
 				set.Spends = append(set.Spends, Spend{n.tx.ID.Wallet, op, was.SpentBy, is.SpentBy})

@@ -120,7 +120,7 @@ func (l *Ledger) Apply(set ChangeSet) error {
 			at.updates[i].raw = raw
 		}
 	}
-	for _, c := range set.Credits {
+	for _, c := range set.Joined {
 		l.credit(l.row(c.ID), c.Output)
 	}
 	for i, s := range set.Spends {
@@ -169,7 +169,7 @@ func (l *Ledger) Undo(set ChangeSet) {
 	for _, s := range slices.Backward(set.Spends) {
 		l.point(l.row(TxID{s.Wallet, s.OutPoint.Hash}), s.OutPoint.Index, s.Old)
 	}
-	for _, c := range slices.Backward(set.Credits) {
+	for _, c := range slices.Backward(set.Joined) {
 		l.uncredit(l.row(c.ID), c.Output.Index)
 	}
 	for _, u := range slices.Backward(set.Updates) {
@@ -248,7 +248,7 @@ func (l *Ledger) current(set *ChangeSet) (at targets, err error) {
 		}
 		at.updates[i] = e
 	}
-	for _, c := range set.Credits {
+	for _, c := range set.Joined {
 		if e := l.row(c.ID); e == nil || e.tx.Output(c.Output.Index) != nil {
 			return conflict(c.ID)
 		}

@@ -88,7 +88,7 @@ func (m *merging) precedes(s *ChangeSet) bool {
 			return false
 		}
 	}
-	for _, c := range s.Credits {
+	for _, c := range s.Joined {
 		if t := m.inserted[c.ID]; t != nil && t.Output(c.Output.Index) != nil {
 			return false
 		}
@@ -103,7 +103,7 @@ func (m *merging) precedes(s *ChangeSet) bool {
 				return false
 			}
 		}
-		if at, credited := m.credits[id]; credited && m.set.Credits[at].Output.SpentBy != p.Old {
+		if at, credited := m.credits[id]; credited && m.set.Joined[at].Output.SpentBy != p.Old {
 			return false
 		}
 		if at, again := m.spends[id]; again && m.set.Spends[at].New != p.Old {
@@ -156,12 +156,12 @@ func (m *merging) add(s *ChangeSet) {
 			}
 		}
 	}
-	for _, c := range s.Credits {
+	for _, c := range s.Joined {
 		if t := m.inserted[c.ID]; t != nil {
 			at, _ := slices.BinarySearchFunc(t.Outputs, c.Output.Index, func(o Output, i uint32) int { return cmp.Compare(o.Index, i) })
 			t.Outputs = slices.Insert(t.Outputs, at, c.Output)
 		} else {
-			once(m.credits, coinID{c.ID.Wallet, wire.OutPoint{Hash: c.ID.Hash, Index: c.Output.Index}}, &set.Credits, c)
+			once(m.credits, coinID{c.ID.Wallet, wire.OutPoint{Hash: c.ID.Hash, Index: c.Output.Index}}, &set.Joined, c)
 		}
 	}
 	for _, p := range s.Spends {
@@ -169,7 +169,7 @@ func (m *merging) add(s *ChangeSet) {
 		if t := m.inserted[TxID{p.Wallet, p.OutPoint.Hash}]; t != nil {
 			t.Output(p.OutPoint.Index).SpentBy = p.New
 		} else if at, credited := m.credits[id]; credited {
-			set.Credits[at].Output.SpentBy = p.New
+			set.Joined[at].Output.SpentBy = p.New
 		} else if old := once(m.spends, id, &set.Spends, p); old != nil {
 			old.New = p.New
 		}

@@ -55,7 +55,7 @@ var jsonOf = map[string]written{
 	"statemachine/switches": {switches.Events(), []any{switches.Switch{}, switches.State{}}, not(inside, "Change")},
 	"utxo": {utxo.Events(), []any{utxo.Wallet{}, utxo.Tx{}, utxo.Owned{}, utxo.Coin{}, utxo.Lease{}, utxo.Replacement{}, utxo.Action{},
 		utxo.Deposit{}, utxo.DepositFact{}, utxo.Balance{}, utxo.Snapshot{}, utxo.Detail{}, utxo.HistoryKey{}},
-		not(inside, "ChangeSet SeqChange WalletChange OwnerChange TxUpdate TxState Credit Spend LeaseChange SumChange DepositSight Ledger",
+		not(inside, "ChangeSet SeqChange WalletChange OwnerChange TxUpdate TxState JoinedOutput Spend LeaseChange SumChange DepositSight Ledger",
 			settings, "Policy DepositPolicy Thresholds", numbers, "Stats Waiting", failure, "Refused UnsettledError")},
 	"withdrawal": {slices.Concat(asAny(withdrawal.Events()), asAny(withdrawal.BatchEvents()), asAny(withdrawal.StatementEvents())),
 		[]any{withdrawal.Withdrawal{}, withdrawal.Step{}, withdrawal.Payout{}, withdrawal.Incident{}, withdrawal.Acknowledgement{},

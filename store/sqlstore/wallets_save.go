@@ -269,8 +269,8 @@ func (w wallets) insertOutputs(set *utxo.ChangeSet) error {
 			add(t.ID, &t.Outputs[i])
 		}
 	}
-	for i := range set.Credits {
-		add(set.Credits[i].ID, &set.Credits[i].Output)
+	for i := range set.Joined {
+		add(set.Joined[i].ID, &set.Joined[i].Output)
 	}
 	return w.writeAll("outputs", writing{&insertOutputs, rows})
 }

@@ -92,7 +92,7 @@ func says(set utxo.ChangeSet) error {
 			numbers[o.ID] = true
 		}
 	}
-	for _, c := range set.Credits {
+	for _, c := range set.Joined {
 		if !slices.ContainsFunc(set.Updates, func(u utxo.TxUpdate) bool { return u.ID == c.ID }) {
 			return fmt.Errorf("output %d joins %s, which has no new version", c.Output.Index, c.ID)
 		}
@@ -100,7 +100,7 @@ func says(set utxo.ChangeSet) error {
 	for _, u := range set.Updates {
 		old := u.Old
 		old.Version = u.New.Version
-		if old == u.New && u.Raw == nil && !slices.ContainsFunc(set.Credits, func(c utxo.Credit) bool { return u.ID == c.ID }) {
+		if old == u.New && u.Raw == nil && !slices.ContainsFunc(set.Joined, func(c utxo.JoinedOutput) bool { return u.ID == c.ID }) {
 			return fmt.Errorf("%s has a new version, and nothing new", u.ID)
 		}
 		if u.Raw != nil && (u.OldRaw == nil || bytes.Equal(u.Raw, u.OldRaw)) || u.Raw == nil && u.OldRaw != nil {
