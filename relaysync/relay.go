@@ -30,8 +30,10 @@ type Relay struct {
 	Synced    bool   // the server has it as it is here, as far as is known
 	SyncError string // of the last sync; trimmed, redacted, at most MaxError bytes
 	Revision  int64  // number of creations, updates and changes of the status
-	Recreate  bool   // an operator's: every request is a POST up to the next success of the relay as it is; one that is stale does not count
-	Sent      Paths  // every path that a request may have brought to the server, since the latest Recreate
+	// Recreate is an operator's: every request is a POST up to the next success of the relay as it
+	// is; one that is stale does not count.
+	Recreate bool
+	Sent     Paths // every path that a request may have brought to the server, since the latest Recreate
 
 	Version   int64
 	CreatedAt time.Time

@@ -105,7 +105,8 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 		return nil // it is done, whatever is said later
 	}
 	latest := n == i.Attempts
-	late := outcome == statemachine.Unknown && i.ChargeBy == c.by.Actor && c.Old.out() == nil && (i.ChargeAmount == i.Amount || i.Status() != InvoiceOpen) // it was sent late
+	late := outcome == statemachine.Unknown && i.ChargeBy == c.by.Actor && c.Old.out() == nil && // it was sent late
+		(i.ChargeAmount == i.Amount || i.Status() != InvoiceOpen)
 	if outcome != statemachine.Done && (!latest || i.Charge == ChargeNone && outcome != statemachine.Failed && !late) {
 		return nil // it is known already, or tells nothing new
 	}
@@ -204,7 +205,8 @@ func (p *Policy) lookedBack(c *step, e *LookedBack) error {
 		return c.refuse(statemachine.ErrInvalid, "a look-up has the time at which it began")
 	}
 	one := Account{Invoices: []Invoice{i}, RecoveredAt: c.Old.RecoveredAt}
-	if p.forgotten(&one) == nil || asked.After(c.by.At) || !reached(asked, p.lookAt(p.recoveredAt(&one))) || c.Old.Tenant.Status() != TenantActive {
+	if p.forgotten(&one) == nil || asked.After(c.by.At) || !reached(asked, p.lookAt(p.recoveredAt(&one))) ||
+		c.Old.Tenant.Status() != TenantActive {
 		return nil
 	}
 	if err := c.version(); err != nil {

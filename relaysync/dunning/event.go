@@ -60,7 +60,9 @@ type (
 		By
 		Invoice string
 		Method  Method `json:",omitzero"`
-		Payment string // id of the payment, at most MaxID bytes (a longer one is hashed), no method's name and no key of a charge; empty: it has none
+		// Payment is the id of the payment, at most MaxID bytes (a longer one is hashed), no method's
+		// name and no key of a charge; empty: it has none.
+		Payment string
 	}
 	// Voided: it is owed no longer; ErrIllegal once it is paid. Key: Invoice.
 	Voided struct {

@@ -264,7 +264,9 @@ func (p Policy) Next(a Account, now time.Time) Step {
 	}
 	due, next := p.reminders(&a, now)
 	if len(due) > 0 {
-		do := act(DoNotify, fmt.Sprintf("%s/%d:%d", t.ID, t.Version, len(due))) // within one version those that are due only grow, so that their number tells one message from the next
+		// Within one version those that are due only grow, so that their number tells one message from
+		// the next.
+		do := act(DoNotify, fmt.Sprintf("%s/%d:%d", t.ID, t.Version, len(due)))
 		for _, i := range due {
 			do.Invoices = append(do.Invoices, i.ID)
 		}

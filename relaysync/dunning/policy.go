@@ -14,14 +14,16 @@ type Policy struct {
 	FreshGrace  time.Duration // age before which no message is sent: it is surfaced in-app first
 	NoticeEvery time.Duration // least time between two messages about one invoice
 	ChargeAgain time.Duration // from the intent of a charge that failed, or never arrived a second time, to the next one
-	// Tick is the longest time between two steps while something is open. While steps come more than one Tick after they were due, no age grows.
-	// It is also the pause after Deferred, and the first one after Unknown, which grows to ChargeAgain.
-	Tick             time.Duration
-	Hold             time.Duration // how long a step may take before another process takes it for crashed
-	Linger           time.Duration // how long what a step has sent may still arrive at the provider, the time-out of the call included
-	UnknownFor       time.Duration // age of an unknown charge at which it is an alert
-	RecoveredAt      time.Time     // counts instead of [Account].RecoveredAt where it is later, for a store without a switch; mostly zero
-	ChurnNeedsNotice bool          // no churn before a message that named the oldest open invoice was answered, or Hold has passed since its intent
+	// Tick is the longest time between two steps while something is open. While steps come more than
+	// one Tick after they were due, no age grows. It is also the pause after Deferred, and the first one after Unknown, which grows to ChargeAgain.
+	Tick        time.Duration
+	Hold        time.Duration // how long a step may take before another process takes it for crashed
+	Linger      time.Duration // how long what a step has sent may still arrive at the provider, the time-out of the call included
+	UnknownFor  time.Duration // age of an unknown charge at which it is an alert
+	RecoveredAt time.Time     // counts instead of [Account].RecoveredAt where it is later, for a store without a switch; mostly zero
+	// ChurnNeedsNotice: no churn before a message that named the oldest open invoice was answered, or
+	// Hold has passed since its intent.
+	ChurnNeedsNotice bool
 }
 
 // DefaultPolicy is the source's: 7 days, 24 hours, 12 days, an hourly tick.

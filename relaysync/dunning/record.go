@@ -63,9 +63,11 @@ type Invoice struct {
 	ChargeMethod Method    `json:",omitzero"`
 	ChargeAfter  time.Time // no charge and no look-up before
 	Missed       int32     // charges under ChargeKey that a look-up did not find
-	LookedBack   time.Time // the RecoveredAt for which it was last looked up what the restored database has forgotten: it names the restore, whatever clock gave it
-	PaidKey      string    // of the charge that paid it, or the id of the payment that did
-	OverpaidAt   time.Time // when the latest of Overpaid became known; zero: an operator has seen to all
+	// LookedBack is the RecoveredAt for which somebody last looked up what the restored database has
+	// forgotten: it names the restore, whatever clock gave it.
+	LookedBack time.Time
+	PaidKey    string    // of the charge that paid it, or the id of the payment that did
+	OverpaidAt time.Time // when the latest of Overpaid became known; zero: an operator has seen to all
 	// Overpaid are the payments that nobody has acknowledged: beside the one that paid,
 	// of what is void, or of another amount than was owed. An operator pays back.
 	Overpaid Payments
