@@ -85,8 +85,9 @@ func newSelector(candidates []Candidate, req Request, rest bool) (*selector, err
 	if err := req.Payment.dust(relay); err != nil {
 		return nil, err
 	}
-	s.minChange = max(req.DustLimit, DustThreshold(req.ChangeScript, relay))
-	if rest {
+	s.minChange = cmp.Or(req.DustLimit, DustThreshold(req.ChangeScript, relay))
+	if rest { // what is left is the payee's output
+		s.minChange = max(s.minChange, DustThreshold(req.ChangeScript, relay))
 		s.amount, s.base, s.changeWeight = s.amount+s.minChange, s.base+s.changeWeight, 0
 		return s, nil
 	}

@@ -140,10 +140,10 @@ type sums struct {
 
 // minChange is what the documentation of DustLimit says.
 func (n naive) minChange() int64 {
-	dust := map[int]int64{22: 294, 34: 330, 25: 546}[len(n.req.ChangeScript)]
 	if n.req.DustLimit > 0 {
-		return max(dust, n.req.DustLimit)
+		return n.req.DustLimit
 	}
+	dust := map[int]int64{22: 294, 34: 330, 25: 546}[len(n.req.ChangeScript)]
 	spend := int64(n.longTerm()) * n.inputWeight(coinselect.Candidate{Coin: utxo.Coin{Script: n.req.ChangeScript}})
 	for dust*4000 <= spend {
 		dust++

@@ -117,10 +117,10 @@ type Request struct {
 	DescendantSize int64
 	MaxInputs      int   // 0 means what the weight allows
 	MaxWeight      int64 // of the transaction with change; 0 means MaxStandardWeight
-	// DustLimit is the smallest change, in satoshi, and never less than the dust threshold
-	// of ChangeScript, below which no node takes the transaction. 0 means Bitcoin Core's rule:
-	// the threshold, and more than the cost of spending the change at the long-term rate;
-	// where all goes to ChangeScript, the threshold alone.
+	// DustLimit is the smallest change, in satoshi. 0 means Bitcoin Core's rule: at least
+	// the dust threshold of ChangeScript, and more than the cost of spending it at the
+	// long-term rate. Where all goes to ChangeScript, which is a payee's then, it is never
+	// less than the threshold, and 0 means the threshold alone.
 	DustLimit int64
 	// DustRelay is the rate of the node's dust threshold, see [DustThreshold]. A payee's
 	// output below the threshold is refused. 0 means DefaultDustRelay, at most MaxFeeRate.
