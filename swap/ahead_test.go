@@ -77,6 +77,35 @@ func TestTheNextAttemptAfterOneOfTheFuture(t *testing.T) {
 	r.do(r.begun(swap.Refund))
 }
 
+// An item of a clock that was ahead is looked back for after a restore: that it was looked back
+// for at a time of the future proves nothing of what was sent since.
+func TestAnItemThatWasLookedBackForInTheFuture(t *testing.T) {
+	for ahead, held := range map[time.Duration]bool{-1000: false, 0: false, 1000: true, 72 * time.Hour: true} {
+		r := ready(t).release()
+		r.now = t0.Add(time.Hour)
+		r.i().LookedBack = r.now.Add(ahead)
+		r.claim()
+		r.ctl, _ = open.Restored(r.now.Add(-time.Minute)).SaysMissing(by(swap.System, t0), t0)
+		r.ctl = r.ctl.Scanned(swap.Solana, r.now).Scanned(swap.Nexus, r.now)
+		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
+		if held {
+			r.refused(r.begun(swap.Send), statemachine.ErrHeld)
+		} else {
+			r.do(r.begun(swap.Send))
+		}
+	}
+}
+
+// A credit that a clock which was ahead has stored vanishes like any other, and is not paid.
+func TestACreditThatWasStoredInTheFutureVanishes(t *testing.T) {
+	r := ripe(t)
+	r.item.Stored = t0.Add(72 * time.Hour)
+	r.now = t0.Add(time.Hour)
+	if r.do(swap.Confirmations{By: by(swap.Observer, r.now), Asked: r.now, Gone: true}); !r.item.GoneAt.Equal(r.now) {
+		t.Errorf("stored at %v, gone at %v", r.item.Stored, r.item.GoneAt)
+	}
+}
+
 // What denies a credit is not kept away by a count of the future.
 func TestACreditOfAClockThatWasAheadVanishes(t *testing.T) {
 	r := ripe(t)

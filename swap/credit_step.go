@@ -62,7 +62,8 @@ func (x *creditSide) take(s *step) error {
 func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	c := &x.c
 	asked, _ := statemachine.Time(e.Asked)
-	stale := asked.After(s.by.At) || asked.Before(c.Stored) || asked.Before(c.GoneAt) || e.Gone && asked.Before(c.CountedAt)
+	stale := asked.After(s.by.At) || asked.Before(c.Stored) && !c.Stored.After(s.by.At) || // a Stored of the future says nothing
+		asked.Before(c.GoneAt) || e.Gone && asked.Before(c.CountedAt)
 	switch {
 	case e.Gone && e.Count > 0 || e.Count > MaxAmount:
 		return s.refuse(statemachine.ErrInvalid, "what is gone has no confirmations")
