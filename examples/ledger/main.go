@@ -163,8 +163,9 @@ func (s *service) open(ctx context.Context, dialect sqlstore.Dialect, policy wit
 	if _, err := s.wallets.Do(ctx, utxo.WalletOpened{Wallet: wallet, Birth: 1}); err != nil {
 		return err
 	}
-	return s.withdrawals.PutHotWallet(ctx, withdrawal.HotWallet{ID: hotWallet, Chain: chainID,
-		Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
+	return s.withdrawals.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System},
+		withdrawal.HotWallet{ID: hotWallet, Chain: chainID,
+			Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
 }
 
 func (s *service) close() error {

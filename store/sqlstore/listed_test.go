@@ -315,6 +315,7 @@ var listed = map[string]any{
 	"types":                   &types,
 	"unclaimedOf":             &unclaimedOf,
 	"unclearTenants":          &unclearTenants,
+	"unknownOutbounds":        &unknownOutbounds,
 	"unspent":                 &unspent,
 	"unspentSince":            &unspentSince,
 	"updateLeases":            &updateLeases,
