@@ -229,7 +229,7 @@ func (p *Policy) resolve(c *step, e *Resolved) error {
 	if e.Outcome != statemachine.Done && e.Outcome != statemachine.Failed {
 		return c.refuse(statemachine.ErrInvalid, "a charge is resolved as done or as failed")
 	}
-	if e.Outcome == statemachine.Failed && i.Charge != ChargeNone && i.ChargeKey == e.Key && p.mayArrive(&c.Old.Tenant, &i, c.by.At) {
+	if e.Outcome == statemachine.Failed && i.unsure() && i.ChargeKey == e.Key && p.mayArrive(&c.Old.Tenant, &i, c.by.At) {
 		return c.refuse(statemachine.ErrHeld, "it may still be sent by "+i.ChargeBy)
 	}
 	return p.answer(c, e.Invoice, e.Key, e.Outcome, e.Reason)

@@ -113,7 +113,7 @@ func (c *step) amend(e *Amended) error {
 	switch {
 	case i.Status() != InvoiceOpen:
 		return c.refuse(statemachine.ErrIllegal, "the invoice is "+i.Status().String())
-	case i.Charge != ChargeNone || i.doubted():
+	case i.unsure():
 		return c.refuse(statemachine.ErrHeld, "charge "+i.ChargeKey+" of it may arrive: until it is answered it can be voided alone")
 	case e.Amount < 0 || e.Amount > i.Amount:
 		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("what is owed is lowered from %d", i.Amount))

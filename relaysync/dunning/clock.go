@@ -46,7 +46,8 @@ func (p *Policy) unseen(t *Tenant, now time.Time) time.Duration {
 // without a biller, makes anything older. The dates themselves stay, and no clock that
 // goes back makes anything older than its date says, unless that lies in the future. The
 // latest message is dated anew for good: at worst the next one comes early by what a
-// clock went back.
+// clock went back. So is the intent of a charge that may arrive, where a clock that was ahead
+// gave it its time: whoever stored it may send it for Policy.Hold from now on.
 func (p *Policy) redate(c *step) error {
 	t, now, moved := &c.New.Tenant, c.by.At, false
 	if t.Status() != TenantActive {
@@ -95,7 +96,14 @@ func (p *Policy) redate(c *step) error {
 		if i.PriorNotifiedAt.After(i.NotifiedAt) {
 			i.PriorNotifiedAt = i.NotifiedAt
 		}
-		if dated || told || before {
+		meant := i.unsure() && p.ahead(i.ChargeAt, now)
+		if meant {
+			i.ChargeAt = now
+		}
+		if meant && i.Charge == ChargeOpen { // nor is it sent later
+			i.ChargeAfter = p.lookAt(now)
+		}
+		if dated || told || before || meant {
 			changed, moved = append(changed, i), true
 		}
 	}

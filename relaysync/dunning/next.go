@@ -178,11 +178,14 @@ func (p *Policy) complete(i *Invoice, asked, now time.Time) bool {
 // that it failed counts. Other than a look-up, whose charge is made again by the same key, such a
 // word is followed by a charge by another key. So the clock alone does not say that the time is
 // over: it may have jumped by two of the longest steps unseen, and these come on top; and a step
-// of the tenant that is late is a jump, or no biller, and comes first.
+// of the tenant that is late is a jump, or no biller, and comes first. An intent by a clock that
+// was ahead counts as made at the next step of the right one, see redate.
 func (p *Policy) mayArrive(t *Tenant, i *Invoice, now time.Time) bool {
 	at := p.lookAt(i.ChargeAt)
-	ahead := !reached(now, at) && !p.waits(now, at)
-	return p.late(t, now) || !ahead && !reached(now, at.Add(2*p.longest()))
+	if i.Status() != InvoiceOpen { // no charge follows
+		return p.waits(now, at)
+	}
+	return p.late(t, now) || !reached(now, at.Add(2*p.longest()))
 }
 
 // Ends is when a step of an account ends at the latest that its handler renews:

@@ -58,7 +58,7 @@ type Invoice struct {
 	Charge       Charge    `json:",omitzero"`
 	ChargeKey    string    // of the latest charge
 	ChargeBy     string    // whose intent that was: nobody else makes it
-	ChargeAt     time.Time // when its intent was stored
+	ChargeAt     time.Time // when its intent was stored; where a clock that was ahead said when, the next step of the right one
 	ChargeAmount int64
 	ChargeMethod Method    `json:",omitzero"`
 	ChargeAfter  time.Time // no charge and no look-up before
@@ -168,6 +168,9 @@ func (i *Invoice) key(n int32) string { return i.ID + "/" + strconv.Itoa(int(n))
 func (i *Invoice) doubted() bool {
 	return i.Charge == ChargeNone && i.Missed > 0 && i.ChargeKey == i.Key()
 }
+
+// unsure reports whether the latest charge of the invoice may be on its way.
+func (i *Invoice) unsure() bool { return i.Charge != ChargeNone || i.doubted() }
 
 // NeverArrives reports that a person must find out what became of a charge of an open
 // invoice, which no look-up has found. It was made twice or more under one key, and is

@@ -254,7 +254,9 @@ func (h *AccountHistory) stuck(invoice string, now time.Time) bool {
 
 // proof checks that a charge is taken for not arrived, or for failed, only by a look-up from
 // after the time when nobody sends it any more and the last request has arrived. The only
-// exception is an intent from a clock that was more than a day, or a tick of the policy, ahead.
+// exception is an intent from a clock that was more than a day, or a tick of the policy, ahead. An
+// operator's word of what is owed has no exception, and waits for two ticks more, also behind a
+// look-up.
 func (h *AccountHistory) proof(ev dunning.Event, c *dunning.Change) error {
 	var asked, now time.Time
 	var id string
@@ -262,9 +264,14 @@ func (h *AccountHistory) proof(ev dunning.Event, c *dunning.Change) error {
 	case dunning.ChargeMissing:
 		asked, now, id = e.Asked, e.At, e.Invoice
 	case dunning.Resolved:
-		asked, now, id = e.At, e.At, e.Invoice
-		if e.Outcome != statemachine.Failed {
+		was := c.Old.Invoice(e.Invoice)
+		if was == nil || e.Outcome != statemachine.Failed || was.Attempts == c.New.Invoice(e.Invoice).Attempts {
 			return nil
+		}
+		asked, now, id = e.At, e.At, e.Invoice
+		said := was.ChargeAt.Add(h.Policy.Hold + h.Policy.Linger + 2*max(h.Policy.Tick, h.Policy.Hold))
+		if was.Owed() && (was.Charge != dunning.ChargeNone || was.Missed > 0) && e.At.Before(said) {
+			return fmt.Errorf("somebody says at %v what became of a charge of %v", e.At, was.ChargeAt)
 		}
 	}
 	was := c.Old.Invoice(id)
@@ -283,7 +290,7 @@ func (h *AccountHistory) proof(ev dunning.Event, c *dunning.Change) error {
 func (h *AccountHistory) licence(ev dunning.Event, c *dunning.Change) error {
 	for _, i := range c.Old.Invoices {
 		if i.Owed() && i.CreatedAt.Before(h.Policy.RecoveredAt) && !h.found[i.ID] &&
-			(c.Churned() || c.New.Invoice(i.ID).ChargeAt != i.ChargeAt || c.New.Tenant.Notice != c.Old.Tenant.Notice && c.New.Tenant.Notice != "") {
+			(c.Churned() || charged(c, i.ID) || c.New.Tenant.Notice != c.Old.Tenant.Notice && c.New.Tenant.Notice != "") {
 			return fmt.Errorf("%T: what was paid of %s may be forgotten", ev, i.ID)
 		}
 	}
@@ -306,6 +313,13 @@ func (h *AccountHistory) licence(ev dunning.Event, c *dunning.Change) error {
 	return nil
 }
 
+// charged reports whether a step stores the intent of a charge of an invoice.
+func charged(c *dunning.Change, invoice string) bool {
+	return slices.ContainsFunc(c.Log, func(t statemachine.Transition[string]) bool {
+		return t.Machine == dunning.InvoiceMachine.Name() && t.ID == invoice && t.Trigger == dunning.OnCharge.String()
+	})
+}
+
 // invoice: what one step may do to an invoice.
 func (h *AccountHistory) invoice(c *dunning.Change, old, i *dunning.Invoice) error {
 	if old == nil {
@@ -313,8 +327,11 @@ func (h *AccountHistory) invoice(c *dunning.Change, old, i *dunning.Invoice) err
 	}
 	at := c.Log
 	switch {
-	case old.Charge != dunning.ChargeNone && i.Charge == dunning.ChargeOpen && old.ChargeAt != i.ChargeAt:
+	case old.Charge != dunning.ChargeNone && charged(c, i.ID):
 		return fmt.Errorf("charged while a charge may be out")
+	case old.ChargeAt != i.ChargeAt && !charged(c, i.ID) &&
+		(i.ChargeAt != at[0].At || old.ChargeAt.Sub(at[0].At) <= 2*max(h.Policy.Tick, h.Policy.Hold)): // of a clock that was ahead
+		return fmt.Errorf("the intent of %v is dated %v at %v", old.ChargeAt, i.ChargeAt, at[0].At)
 	case i.Charge == dunning.ChargeOpen && old.Charge != dunning.ChargeOpen && (c.Old.Tenant.Status() != dunning.TenantActive || !old.Owed()):
 		return fmt.Errorf("charged after the end")
 	case i.NotifiedAt.After(old.NotifiedAt) && i.Notice != old.Notice:
