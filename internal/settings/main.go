@@ -12,12 +12,10 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -294,31 +292,26 @@ func (c *comments) of(t reflect.Type, field string) (string, error) {
 }
 
 func (c *comments) read(dir, pkg string) error {
-	files, err := parser.ParseDir(token.NewFileSet(), dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, parser.ParseComments)
+	paths, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return err
 	}
-	for _, p := range files {
-		for _, name := range slices.Sorted(func(yield func(string) bool) {
-			for n := range p.Files {
-				if !yield(n) {
-					return
-				}
-			}
-		}) {
-			for _, d := range p.Files[name].Decls {
-				g, ok := d.(*ast.GenDecl)
-				if !ok || g.Tok != token.TYPE {
-					continue
-				}
-				for _, spec := range g.Specs {
-					t := spec.(*ast.TypeSpec)
-					if s, ok := t.Type.(*ast.StructType); ok {
-						c.known[pkg+"."+t.Name.Name] = texts(s)
-					}
-				}
-			}
+	for _, path := range paths {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
 		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if t, ok := n.(*ast.TypeSpec); ok {
+				if s, ok := t.Type.(*ast.StructType); ok {
+					c.known[pkg+"."+t.Name.Name] = texts(s)
+				}
+			}
+			return true
+		})
 	}
 	return nil
 }

@@ -17,24 +17,24 @@ func TestThePageIsWhatTheCodeSays(t *testing.T) {
 // The bounds are those that Validate has, to the last unit.
 func TestBounds(t *testing.T) {
 	type policy struct {
-		Count   int32
-		Small   uint8
-		Free    int64
-		Pause   time.Duration
-		Seconds time.Duration
+		Count int32
+		Small uint8
+		Free  int64
+		Pause time.Duration
+		Whole time.Duration
 	}
-	p := policy{Count: 5, Small: 7, Pause: time.Minute, Seconds: time.Hour}
+	p := policy{Count: 5, Small: 7, Pause: time.Minute, Whole: time.Hour}
 	validate := func() error {
 		switch {
 		case p.Count < 2 || p.Count > 1000,
 			p.Small < 1 || p.Small > 100,
 			p.Pause < 3*time.Millisecond || p.Pause > 48*time.Hour,
-			p.Seconds < time.Second || p.Seconds%time.Second != 0:
+			p.Whole < time.Second || p.Whole%time.Second != 0:
 			return errors.New("out of bounds")
 		}
 		return nil
 	}
-	want := map[string]string{"Count": "2 1000", "Small": "1 100", "Free": "– –", "Pause": "3ms 2 d", "Seconds": "1s –"}
+	want := map[string]string{"Count": "2 1000", "Small": "1 100", "Free": "– –", "Pause": "3ms 2 d", "Whole": "1s –"}
 	v := reflect.ValueOf(&p).Elem()
 	for i := range v.NumField() {
 		before := p
