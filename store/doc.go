@@ -17,8 +17,8 @@
 //
 // For one domain an adapter is a [Store] of your transaction type T, and T is
 // that domain's part of a transaction: [WithdrawalUnit] with [WithdrawalRecords] and
-// [HotWalletRecords], or [WalletUnit] with [WalletRecords] and [WalletQueries]. T may offer more to your own code, which
-// then commits together with settle's.
+// [HotWalletRecords], or [WalletUnit] with [WalletRecords] and [WalletQueries]. T may offer
+// more to your own code, which then commits together with settle's.
 //
 // Withdrawals need seven tables, each with the columns of its record in package
 // withdrawal: requests (key id), jobs (key id; unique request where the status

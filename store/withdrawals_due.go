@@ -158,9 +158,9 @@ func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (resc
 	return rescued, wait, refused
 }
 
-// Revoke gives back at once the requests that a worker holds, as [Batches.Revoke] does the batches: one that ended or begins anew
-// speaks for its own name, an operator for any that he knows is dead, and says
-// why. It does what [Withdrawals.Rescue] does when the leases have ended, and ends
+// Revoke gives back at once the requests that a worker holds, as [Batches.Revoke] does the
+// batches. A worker that ended or begins anew speaks for its own name; an operator speaks for any
+// worker that is known to be dead, and says why. Revoke does what [Withdrawals.Rescue] does when the leases have ended, and ends
 // leases to send again; what the worker does afterwards is
 // [statemachine.ErrFenced]. It returns how many it gave back, in transactions of
 // at most 100; what is refused is named in err and stops no others.

@@ -340,18 +340,21 @@ func (s *step) arrive(e *Observed) (made bool, err error) {
 		if s.same(e, at) {
 			return false, nil
 		}
-		if s.discrepancy(Discrepancy{Kind: InboundChanged, Key: fmt.Sprint(e.Amount, " ", e.From, " ", at.Unix()), Chain: Inbound(s.side.direction()), TxID: e.ID, Amount: min(e.Amount, MaxAmount),
+		if s.discrepancy(Discrepancy{Kind: InboundChanged, Key: fmt.Sprint(e.Amount, " ", e.From, " ", at.Unix()),
+			Chain: Inbound(s.side.direction()), TxID: e.ID, Amount: min(e.Amount, MaxAmount),
 			Text: fmt.Sprintf("seen again as %s from %q at %s", FormatAmount(e.Amount), e.From, at.Format(time.RFC3339))}) {
 			return false, s.note("seen with other facts")
 		}
 		return false, nil
 	}
-	none := Discrepancy{Direction: s.side.direction(), Key: e.ID, Chain: Inbound(s.side.direction()), TxID: e.ID, Amount: min(e.Amount, MaxAmount), Actor: s.by.Actor, At: s.by.At}
+	none := Discrepancy{Direction: s.side.direction(), Key: e.ID, Chain: Inbound(s.side.direction()), TxID: e.ID,
+		Amount: min(e.Amount, MaxAmount), Actor: s.by.Actor, At: s.by.At}
 	switch {
 	case e.From != "" && s.p.own(e.From):
 		none.Kind, none.Text = OwnSender, "a transfer between own accounts is no swap"
 	case e.Amount > MaxAmount:
-		none.Kind, none.Text = InboundTooLarge, fmt.Sprintf("%s came in from %.300q, more than a column holds, and is no item", FormatAmount(e.Amount), e.From)
+		none.Kind = InboundTooLarge
+		none.Text = fmt.Sprintf("%s came in from %.300q, more than a column holds, and is no item", FormatAmount(e.Amount), e.From)
 	case s.early(e, at):
 		return false, s.refuse(ErrUnsettled, "it came in before the store was restored: finished rows are rebuilt first, see MissingSaid")
 	default:
@@ -368,8 +371,8 @@ func (s *step) before(e *Observed, at time.Time) bool {
 	return !recovered.IsZero() && (e.Time.IsZero() || s.p.Since(s.side.direction(), at).Before(recovered))
 }
 
-// early: the row may be one that [Recovered] is to rebuild, which it could not once the item
-// is stored.
+// early reports whether the row may be one that [Recovered] is still to rebuild: it could not be
+// rebuilt once the item is stored.
 func (s *step) early(e *Observed, at time.Time) bool {
 	_, seen := s.ev.(Observed)
 	return seen && e.Control.forgot() && s.before(e, at)

@@ -88,7 +88,7 @@ func (c Control) Restored(now time.Time) Control {
 	return c
 }
 
-// forgot: finished rows of before the loss may be missing still.
+// forgot reports whether finished rows of before the loss may be missing still.
 func (c *Control) forgot() bool { return !c.RecoveredAt.IsZero() && c.MissingSaid.IsZero() }
 
 // SaysMissing records that what [Policy.RecoverMissing] found is stored, or that there is none.
@@ -123,18 +123,19 @@ func (c Control) ReadsBooks(by By, now time.Time) (Control, error) {
 var ErrUnsettled = statemachine.NewSentinel("swaps-unsettled", "what went out before the restore is not known yet", statemachine.ErrHeld)
 
 // Unsettled is the first point that stands open before a direction may be started after a
-// restore, an [ErrUnsettled]; nil if there is none. Items of before are looked back for one by one,
+// restore, an [ErrUnsettled] and a [switches.ErrUnsettled]; nil if there is none. Items of before are looked back for one by one,
 // later.
 func (c Control) Unsettled() error {
+	open := func(what string) error { return fmt.Errorf("%w (%w): %s", switches.ErrUnsettled, ErrUnsettled, what) }
 	switch {
 	case c.RecoveredAt.IsZero():
 		return nil
 	case c.forgot():
-		return fmt.Errorf("%w: store what RecoverMissing finds, and say MissingSaid", ErrUnsettled)
+		return open("store what RecoverMissing finds, and say MissingSaid")
 	case c.BooksRead.IsZero():
-		return fmt.Errorf("%w: say again each settled, hold and order since the copy, and say BooksRead", ErrUnsettled)
+		return open("say again each settled, hold and order since the copy, and say BooksRead")
 	case c.Recovering():
-		return fmt.Errorf("%w: the vault's own history is not scanned yet on %s", ErrUnsettled, c.unscanned())
+		return open("the vault's own history is not scanned yet on " + c.unscanned())
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -117,7 +118,7 @@ func TestADirectionIsNotStartedWhileAPointStandsOpen(t *testing.T) {
 				c = said(c)
 			}
 		}
-		if err := c.Unsettled(); !errors.Is(err, swap.ErrUnsettled) || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(missing)) {
+		if err := c.Unsettled(); !errors.Is(err, swap.ErrUnsettled) || !errors.Is(err, switches.ErrUnsettled) || !strings.Contains(strings.ToLower(err.Error()), strings.ToLower(missing)) {
 			t.Errorf("without %s: %v", missing, err)
 		}
 		if c = say[missing](c); c.Unsettled() != nil {

@@ -100,6 +100,9 @@ func (a *app) open(ctx context.Context) error {
 func (a *app) policies() (ops.Policies, error) {
 	p := ops.DefaultPolicies()
 	if a.policy == "" {
+		if a.actor != "" || a.reason != "" { // somebody speaks, and depths, approvals and pauses are judged by it
+			fmt.Fprintln(a.errs, "settle: judged by the default policies: --policy names the file with the host's")
+		}
 		return p, nil
 	}
 	text, err := os.ReadFile(a.policy)

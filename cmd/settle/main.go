@@ -70,7 +70,7 @@ func exitCode(err error) int {
 
 // app is one call of the command.
 type app struct {
-	out io.Writer
+	out, errs io.Writer
 	flags
 	*database // once it is open
 }
@@ -86,7 +86,7 @@ type flags struct {
 
 // run is the command: its exit code.
 func run(ctx context.Context, args []string, url string, out, errs io.Writer) int {
-	a := &app{out: plain{out}}
+	a := &app{out: plain{out}, errs: plain{errs}}
 	root := &cobra.Command{Use: "settle", Short: "Look at withdrawals, swaps and the rest, and say what an operator says",
 		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}}
 	f := root.PersistentFlags()

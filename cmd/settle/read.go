@@ -15,11 +15,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/settlehq/settle/statemachine"
-	"github.com/settlehq/settle/statemachine/processes"
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/ops"
-	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -485,120 +483,4 @@ func (a *app) journal(ctx context.Context, _ []string) error {
 		}
 		cursor = next
 	}
-}
-
-func (a *app) verifyAll(ctx context.Context, _ []string) error {
-	var wrong []error
-	if a.Withdrawals != nil {
-		for after := (*withdrawal.Request)(nil); ; {
-			last, err := a.Withdrawals.Audit(ctx, after, store.MaxPage)
-			wrong = append(wrong, err)
-			if after = last; last == nil {
-				break
-			}
-		}
-	}
-	for after := switches.Scope(""); ; {
-		last, err := a.Switches.Audit(ctx, after, store.MaxPage)
-		wrong = append(wrong, err)
-		if after = last; last == "" {
-			break
-		}
-	}
-	if err := errors.Join(wrong...); err != nil {
-		return err
-	}
-	return a.print(map[string]string{"records": "sound"}, "withdrawals and switches keep the rules")
-}
-
-func (a *app) doctor(ctx context.Context) error {
-	if err := a.connect(); err != nil {
-		return err
-	}
-	found, err := a.migrated(ctx)
-	if err == nil {
-		for _, m := range found {
-			if m.domain != "shared" && m.domain != store.DomainSwitches {
-				a.opts.Domains = append(a.opts.Domains, m.domain)
-			}
-		}
-	}
-	d := ops.Doctor{DB: a.sql, Dialect: a.dialect, Options: a.opts}
-	ill := false
-	for _, answer := range d.Ask(ctx) {
-		text := "fine  %[1]s: %[2]s"
-		if !answer.Fine {
-			ill, text = true, "ILL   %[1]s: %[2]s\n      why: %[3]s\n      do:  %[4]s"
-		}
-		if err := a.print(answer, text+"%[5]s", answer.Check, answer.Is, answer.Why, answer.Do, ""); err != nil {
-			return err
-		}
-	}
-	if err := a.workers(ctx); err != nil || !ill {
-		return err
-	}
-	return errAlerts
-}
-
-// workers names the workers that are on file: those have to end before a restore is said.
-func (a *app) workers(ctx context.Context) error {
-	db, err := sqlstore.Open(ctx, a.sql, a.dialect, a.opts)
-	if err != nil {
-		return nil // the doctor has said so
-	}
-	a.store = db
-	lives, err := store.NewProcesses(db)
-	if err != nil {
-		return err
-	}
-	all, err := lives.List(ctx, processes.Key{}, store.MaxPage)
-	for _, p := range all {
-		err = cmp.Or(err, a.print(p, "seen  %s of %s, version %q, policy %s, until %s", p.Name, p.Domain, p.Version, p.Policy, stamp(p.Last)))
-	}
-	return err
-}
-
-func (a *app) migrates(root *cobra.Command) {
-	c := &cobra.Command{Use: "migrate", Short: "The tables: status, up, sql"}
-	root.AddCommand(c)
-	var domains []string
-	c.PersistentFlags().StringSliceVar(&domains, "domains", nil, "domains, such as withdrawals; else all")
-	with := func(use, short string, do func(context.Context) error) {
-		c.AddCommand(&cobra.Command{Use: use, Short: short, RunE: func(c *cobra.Command, args []string) error {
-			if err := exactly(0, args, "migrate "+use); err != nil {
-				return err
-			}
-			if err := a.connect(); err != nil {
-				return err
-			}
-			for _, d := range domains {
-				a.opts.Domains = append(a.opts.Domains, store.Domain(d))
-			}
-			return do(c.Context())
-		}})
-	}
-	with("status", "Which domains the database has, and their latest migrations", func(ctx context.Context) error {
-		found, err := a.migrated(ctx)
-		for _, m := range found {
-			err = cmp.Or(err, a.print(map[string]any{"domain": m.domain, "migration": m.version}, "%s %d", m.domain, m.version))
-		}
-		if err == nil && len(found) == 0 {
-			err = fmt.Errorf("%w: settle migrate up makes them", sqlstore.ErrNoTables)
-		}
-		return err
-	})
-	with("up", "Run what is missing, in one transaction", func(ctx context.Context) error {
-		err := sqlstore.Migrate(ctx, a.sql, a.dialect, a.opts)
-		if err == nil {
-			err = a.print(map[string]string{"tables": "current"}, "the tables are current")
-		}
-		return err
-	})
-	with("sql", "What up does to an empty database, as SQL", func(context.Context) error {
-		text, err := sqlstore.Script(a.dialect, a.opts)
-		if err == nil {
-			_, err = fmt.Fprint(a.out, text)
-		}
-		return err
-	})
 }

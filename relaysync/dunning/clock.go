@@ -46,8 +46,9 @@ func (p *Policy) unseen(t *Tenant, now time.Time) time.Duration {
 // without a biller, makes anything older. The dates themselves stay, and no clock that
 // goes back makes anything older than its date says, unless that lies in the future. The
 // latest message is dated anew for good: at worst the next one comes early by what a
-// clock went back. So is the intent of a charge that may arrive, where a clock that was ahead
-// gave it its time: whoever stored it may send it for Policy.Hold from now on.
+// clock went back. The intent of a charge that may arrive is dated anew too, where a clock that
+// was ahead gave the intent its time: the biller that stored the intent may send the charge for
+// Policy.Hold from now on.
 func (p *Policy) redate(c *step) error {
 	t, now, moved := &c.New.Tenant, c.by.At, false
 	if t.Status() != TenantActive {

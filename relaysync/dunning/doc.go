@@ -53,9 +53,9 @@
 //     went back.
 //   - What a clock that was ahead has dated or put off is mended by the next step of the right
 //     one: a date more than two of Policy.Tick in the future counts from then on. Within two
-//     ticks it is waited for. An intent that such a clock has dated so counts as made at that
-//     step, where an operator's Resolved{Failed} waits for it. A host that knows the right date of such an invoice issues it
-//     again with it.
+//     ticks it is waited for. The intent of a charge that such a clock has dated counts as made
+//     at that step, and an operator's Resolved{Failed} waits for it. A host that knows the right
+//     date of such an invoice issues it again with that date.
 //   - An invoice that the host dates in the past is as old as the host says.
 //   - A churn by a clock that went too fast from step to step is told by the alert "tenant
 //     ahead", as soon as the clock is right, and the host reinstates; store.Tenants.Follow

@@ -15,7 +15,8 @@ type Policy struct {
 	NoticeEvery time.Duration // least time between two messages about one invoice
 	ChargeAgain time.Duration // from the intent of a charge that failed, or never arrived a second time, to the next one
 	// Tick is the longest time between two steps while something is open. While steps come more than
-	// one Tick after they were due, no age grows. It is also the pause after Deferred, and the first one after Unknown, which grows to ChargeAgain.
+	// one Tick after they were due, no age grows. Tick is also the pause after Deferred, and the first
+	// pause after Unknown, which grows to ChargeAgain.
 	Tick        time.Duration
 	Hold        time.Duration // how long a step may take before another process takes it for crashed
 	Linger      time.Duration // how long what a step has sent may still arrive at the provider, the time-out of the call included

@@ -39,7 +39,7 @@ type Consumer struct {
 	// Name is the key of the consumer's cursor, 1 to 100 bytes.
 	Name    string
 	Domains []store.Domain // one at least
-	From    From           // where a name begins that is not on file: [Beginning] or [Now]; [Here] adds domains to one that is
+	From    From           // where a new name begins: [Beginning] or [Now]; [Here] adds domains to a name on file
 	// Lease is how long a process is alone with the consumer after each write, and
 	// the most time that the function has; it has half of it at least. Zero means a
 	// minute; up to an hour.

@@ -288,7 +288,8 @@ func (r *runner) outcome(ctx context.Context, s seen, given []sqlstore.Line, err
 		r.alone = max(0, r.alone-1)
 		return r.ignoreLost(r.write(ctx, s.row, func(c sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
 			row := failed(moved(r.Consumer, s.row, s.next, now), err, false, now)
-			return row, c.Park(append(parkable(r.Consumer, given, s.last, err, now), parkable(r.Consumer, behind, s.last+1, nil, now)...)...)
+			rows := append(parkable(r.Consumer, given, s.last, err, now), parkable(r.Consumer, behind, s.last+1, nil, now)...)
+			return row, c.Park(rows...)
 		}))
 	case again, fatal:
 		return err

@@ -122,7 +122,8 @@ var (
 	moveConsumer   = statement{once: true,
 		rows: consumerTable.state(new(Consumer)).spec() + ", name text, old_fence int, old_cursor text, old_until time",
 		text: "UPDATE @settle_consumers AS x SET " + assignments(consumerTable.state(new(Consumer)).spec()) +
-			" FROM {rows} WHERE x.name = r.name AND x.lease_fence = r.old_fence AND x.cursor = r.old_cursor AND x.lease_until = r.old_until AND $1 = " + generation}
+			" FROM {rows} WHERE x.name = r.name AND x.lease_fence = r.old_fence AND x.cursor = r.old_cursor AND x.lease_until = r.old_until " +
+			"AND $1 = " + generation}
 	parkedOf = statement{set: "aggregate text", text: "SELECT DISTINCT p.aggregate FROM @settle_parked p " +
 		"WHERE p.consumer = $1 AND p.aggregate IN (SELECT r.aggregate FROM {set})"}
 	generationsOf = statement{set: "machine text, id text, version int", text: "SELECT x.machine, x.id, x.version, " +

@@ -58,7 +58,8 @@ var (
 	depositsNamed = statement{each: "tx_hash bytes, output_index int", text: "SELECT " + depositTable.columns("x.") +
 		" FROM @deposits x WHERE x.tx_hash = r.tx_hash AND x.output_index = r.output_index"}
 	depositsWaiting = statement{text: "SELECT " + depositTable.columns("x.") + " FROM @deposits x " +
-		"WHERE x.in_chain AND x.state <> 'credited' AND (x.block_height, x.tx_hash, x.output_index) > ($1, $2, $3) AND (x.amount >= $4 OR x.state = 'reversed') " +
+		"WHERE x.in_chain AND x.state <> 'credited' AND (x.block_height, x.tx_hash, x.output_index) > ($1, $2, $3) " +
+		"AND (x.amount >= $4 OR x.state = 'reversed') " +
 		"ORDER BY x.block_height, x.tx_hash, x.output_index LIMIT $5"}
 	depositsShaken = statement{text: "SELECT " + depositTable.columns("x.") + " FROM @deposits x WHERE x.state = 'credited' " +
 		"AND (x.deep_at, x.tx_hash, x.output_index) > ($1, $2, $3) ORDER BY x.deep_at, x.tx_hash, x.output_index LIMIT $4"}
