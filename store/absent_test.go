@@ -106,8 +106,8 @@ func testNamesOfWorkers(t *testing.T) {
 	chain := uuid.New()
 	for name, sound := range map[string]bool{"": false, strings.Repeat("n", 201): false, "a\x00": false, "\xff": false, "n": true, strings.Repeat("n", 200): true} {
 		for source, turn := range map[string]func() error{
-			"syncs":          both(ctx, relays.Syncs(name)),
-			"steps":          both(ctx, tenants.Steps(name)),
+			"syncs":          both(ctx, relays.Work(name)),
+			"steps":          both(ctx, tenants.Work(name)),
 			"payments":       both(ctx, batches.Withdrawals().Payments(chain, name)),
 			"look-ups":       both(ctx, batches.Withdrawals().Lookups(chain, name)),
 			"batches":        both(ctx, batches.Payments(chain, name, 1)),

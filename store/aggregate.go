@@ -93,7 +93,7 @@ type core[T Journaled, K, L comparable, A any, E spoken, C any] struct {
 	update func(context.Context, func(T) error) error
 	view   func(context.Context, func(T) error) error
 	runs   *runs
-	// handed saves the read of what the caller of Held or of a turn has unchanged; nil:
+	// handed saves the read of what the caller of DoHeld or of a turn has unchanged; nil:
 	// all is read.
 	handed *handed[K, A]
 	lives  *lives // of its workers

@@ -22,7 +22,7 @@ type BatchWork struct {
 }
 
 // BatchResult is what became of it: events of the batch, and of members that were
-// not paid, such as [withdrawal.Snoozed] and [withdrawal.AttemptFailed].
+// not paid, such as [withdrawal.GivenBack] and [withdrawal.AttemptFailed].
 type BatchResult struct {
 	Batch   uuid.UUID
 	Events  []withdrawal.BatchEvent
@@ -51,7 +51,7 @@ type BatchSource interface {
 // handler signs a version without them, stores it with [withdrawal.BatchReplaced]
 // and sends that, or returns nothing and is asked again when the lease has ended.
 // Who has claimed a batch owes this, whatever [withdrawal.Policy.NextBatch] says: that
-// names it only while nobody has. What it cannot pay it leaves out, and returns Snoozed or AttemptFailed of it; if
+// names it only while nobody has. What it cannot pay it leaves out, and returns GivenBack or AttemptFailed of it; if
 // BatchPrepared is refused, it sends nothing, and makes another transaction of
 // those that are left, if the first one is among them. A member with
 // [withdrawal.MaxTxs] transactions on file refuses them all: it goes alone, or to

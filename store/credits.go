@@ -10,8 +10,8 @@ import (
 	"github.com/settlehq/settle/swap"
 )
 
-// Credits is [Deposits] for USDD to USDC, by [swap.Policy.ApplyCredit].
-type Credits struct{ swapItems[swap.Credit] }
+// SwapCredits is [SwapDeposits] for USDD to USDC, by [swap.Policy.ApplyCredit].
+type SwapCredits struct{ swapItems[swap.Credit] }
 
 // HeldCredit is [HeldDeposit] for a credit.
 type HeldCredit struct {
@@ -19,30 +19,30 @@ type HeldCredit struct {
 	Events []swap.Event
 }
 
-// NewCredits is [NewDeposits] for credits.
-func NewCredits[T SwapUnit](s Store[T], p swap.Policy) (*Credits, error) {
+// NewSwapCredits is [NewSwapDeposits] for credits.
+func NewSwapCredits[T SwapUnit](s Store[T], p swap.Policy) (*SwapCredits, error) {
 	if err := errors.Join(p.Validate(), lacks(s, DomainSwaps)); err != nil {
 		return nil, err
 	}
 	rows := func(tx SwapUnit) SwapRecords[swap.Credit] { return tx.Credits() }
-	return &Credits{newSwapItems(s, p, rows, swap.CreditMachine.Name(), swap.Scope(swap.ToUSDC), machineOf[string](swap.CreditMachine), p.ApplyCredit, swap.CheckCredit, p.NextCredit)}, nil
+	return &SwapCredits{newSwapItems(s, p, rows, swap.CreditMachine.Name(), swap.Scope(swap.ToUSDC), machineOf[string](swap.CreditMachine), p.ApplyCredit, swap.CheckCredit, p.NextCredit)}, nil
 }
 
 // Policy returns the policy of the service.
-func (s *Credits) Policy() swap.Policy { return s.policy }
+func (s *SwapCredits) Policy() swap.Policy { return s.policy }
 
-// Do is [Deposits.Do] for credits.
-func (s *Credits) Do(ctx context.Context, id string, events ...swap.Event) (swap.Credit, error) {
+// Do is [SwapDeposits.Do] for credits.
+func (s *SwapCredits) Do(ctx context.Context, id string, events ...swap.Event) (swap.Credit, error) {
 	return s.one(ctx, id, events)
 }
 
-// DoAll is [Deposits.DoAll] for credits.
-func (s *Credits) DoAll(ctx context.Context, commands ...SwapCommand) ([]swap.Credit, error) {
+// DoAll is [SwapDeposits.DoAll] for credits.
+func (s *SwapCredits) DoAll(ctx context.Context, commands ...SwapCommand) ([]swap.Credit, error) {
 	return s.all(ctx, commands)
 }
 
-// Held is [Deposits.Held] for credits.
-func (s *Credits) Held(ctx context.Context, commands ...HeldCredit) ([]swap.Credit, error) {
+// DoHeld is [SwapDeposits.DoHeld] for credits.
+func (s *SwapCredits) DoHeld(ctx context.Context, commands ...HeldCredit) ([]swap.Credit, error) {
 	return s.held(ctx, heldCredits(commands), true, nil)
 }
 
@@ -52,47 +52,49 @@ func heldCredits(held []HeldCredit) []swapCommand[swap.Credit] {
 	})
 }
 
-// Get is [Deposits.Get] for credits.
-func (s *Credits) Get(ctx context.Context, id string) (swap.Credit, error) { return s.read(ctx, id) }
+// Get is [SwapDeposits.Get] for credits.
+func (s *SwapCredits) Get(ctx context.Context, id string) (swap.Credit, error) {
+	return s.read(ctx, id)
+}
 
-// Next is [Deposits.Next] for credits.
-func (s *Credits) Next(ctx context.Context, id string) (step swap.Step, now time.Time, err error) {
+// Next is [SwapDeposits.Next] for credits.
+func (s *SwapCredits) Next(ctx context.Context, id string) (step swap.Step, now time.Time, err error) {
 	return s.owes(ctx, id)
 }
 
-// List is [Deposits.List] for credits.
-func (s *Credits) List(ctx context.Context, place swap.Place, after string, limit int) ([]swap.Credit, error) {
+// List is [SwapDeposits.List] for credits.
+func (s *SwapCredits) List(ctx context.Context, place swap.Place, after string, limit int) ([]swap.Credit, error) {
 	return s.list(ctx, place, after, limit)
 }
 
-// Trail is [Deposits.Trail] for credits.
-func (s *Credits) Trail(ctx context.Context, id string) ([]statemachine.Transition[string], error) {
+// Trail is [SwapDeposits.Trail] for credits.
+func (s *SwapCredits) Trail(ctx context.Context, id string) ([]statemachine.Transition[string], error) {
 	return s.trail(ctx, id)
 }
 
-// Audit is [Deposits.Audit] for credits.
-func (s *Credits) Audit(ctx context.Context, place swap.Place, after string, limit int) (last string, err error) {
+// Audit is [SwapDeposits.Audit] for credits.
+func (s *SwapCredits) Audit(ctx context.Context, place swap.Place, after string, limit int) (last string, err error) {
 	return s.auditPage(ctx, place, after, limit)
 }
 
-// Follow is [Deposits.Follow] for credits.
-func (s *Credits) Follow(ctx context.Context, after Cursor, limit int) ([]statemachine.Transition[string], Cursor, error) {
+// Follow is [SwapDeposits.Follow] for credits.
+func (s *SwapCredits) Follow(ctx context.Context, after Cursor, limit int) ([]statemachine.Transition[string], Cursor, error) {
 	return s.follow(ctx, after, limit)
 }
 
-// Head is [Deposits.Head] for credits.
-func (s *Credits) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
+// Head is [SwapDeposits.Head] for credits.
+func (s *SwapCredits) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
 
-// Within is [Deposits.Within] for credits.
-func (s *Credits) Within(tx SwapUnit) *Credits { return &Credits{s.swapItems.within(tx)} }
+// Within is [SwapDeposits.Within] for credits.
+func (s *SwapCredits) Within(tx SwapUnit) *SwapCredits { return &SwapCredits{s.swapItems.within(tx)} }
 
-// Revoke is [Deposits.Revoke] for credits.
-func (s *Credits) Revoke(ctx context.Context, by swap.By, of statemachine.Revocation) (n int, err error) {
+// Revoke is [SwapDeposits.Revoke] for credits.
+func (s *SwapCredits) Revoke(ctx context.Context, by swap.By, of statemachine.Revocation) (n int, err error) {
 	return s.give(ctx, by, of)
 }
 
-// Work is [Deposits.Work] for credits.
-func (s *Credits) Work(name string) CreditSource {
+// Work is [SwapDeposits.Work] for credits.
+func (s *SwapCredits) Work(name string) CreditSource {
 	return creditWork{swapWork[swap.Credit]{&s.swapItems, s.runs.holds(name, "")}}
 }
 

@@ -10,11 +10,11 @@ import (
 	"github.com/settlehq/settle/swap"
 )
 
-// Deposits runs the rules of package swap for USDC to USDD. It decides nothing:
+// SwapDeposits runs the rules of package swap for USDC to USDD. It decides nothing:
 // it loads, calls [swap.Policy.ApplyDeposit], and saves. Each method is one
 // transaction. The time of an event is the store's; [swap.Begun] gets its reference
 // number here, and every event the control row.
-type Deposits struct{ swapItems[swap.Deposit] }
+type SwapDeposits struct{ swapItems[swap.Deposit] }
 
 // HeldDeposit is one or more events, in order, for a deposit that the caller has
 // from an earlier call.
@@ -23,35 +23,35 @@ type HeldDeposit struct {
 	Events  []swap.Event
 }
 
-// NewDeposits returns the service for a store of any transaction type that has
+// NewSwapDeposits returns the service for a store of any transaction type that has
 // deposits. A policy that is not valid is [statemachine.ErrInvalid].
-func NewDeposits[T SwapUnit](s Store[T], p swap.Policy) (*Deposits, error) {
+func NewSwapDeposits[T SwapUnit](s Store[T], p swap.Policy) (*SwapDeposits, error) {
 	if err := errors.Join(p.Validate(), lacks(s, DomainSwaps)); err != nil {
 		return nil, err
 	}
 	rows := func(tx SwapUnit) SwapRecords[swap.Deposit] { return tx.Deposits() }
-	return &Deposits{newSwapItems(s, p, rows, swap.DepositMachine.Name(), swap.Scope(swap.ToUSDD), machineOf[string](swap.DepositMachine), p.ApplyDeposit, swap.CheckDeposit, p.NextDeposit)}, nil
+	return &SwapDeposits{newSwapItems(s, p, rows, swap.DepositMachine.Name(), swap.Scope(swap.ToUSDD), machineOf[string](swap.DepositMachine), p.ApplyDeposit, swap.CheckDeposit, p.NextDeposit)}, nil
 }
 
 // Policy returns the policy of the service.
-func (s *Deposits) Policy() swap.Policy { return s.policy }
+func (s *SwapDeposits) Policy() swap.Policy { return s.policy }
 
 // Do sends events to one deposit, in order, in one transaction.
-func (s *Deposits) Do(ctx context.Context, id string, events ...swap.Event) (swap.Deposit, error) {
+func (s *SwapDeposits) Do(ctx context.Context, id string, events ...swap.Event) (swap.Deposit, error) {
 	return s.one(ctx, id, events)
 }
 
 // DoAll is Do for many in one transaction: all of it or, with the first error,
 // nothing. A deposit may come once; the results are in the order of the commands.
-func (s *Deposits) DoAll(ctx context.Context, commands ...SwapCommand) ([]swap.Deposit, error) {
+func (s *SwapDeposits) DoAll(ctx context.Context, commands ...SwapCommand) ([]swap.Deposit, error) {
 	return s.all(ctx, commands)
 }
 
-// Held is DoAll for deposits that the caller still has: the comparison of versions
+// DoHeld is DoAll for deposits that the caller still has: the comparison of versions
 // proves that they are current. One that is not is [statemachine.ErrConflict], unless
 // it has its events already. Go on with what it returns. Nothing else in the copy
 // counts: what a caller changed in it is not stored.
-func (s *Deposits) Held(ctx context.Context, commands ...HeldDeposit) ([]swap.Deposit, error) {
+func (s *SwapDeposits) DoHeld(ctx context.Context, commands ...HeldDeposit) ([]swap.Deposit, error) {
 	return s.held(ctx, heldDeposits(commands), true, nil)
 }
 
@@ -62,54 +62,58 @@ func heldDeposits(held []HeldDeposit) []swapCommand[swap.Deposit] {
 }
 
 // Get returns one deposit, [statemachine.ErrNotFound] for an unknown one.
-func (s *Deposits) Get(ctx context.Context, id string) (swap.Deposit, error) { return s.read(ctx, id) }
+func (s *SwapDeposits) Get(ctx context.Context, id string) (swap.Deposit, error) {
+	return s.read(ctx, id)
+}
 
 // Next says what a deposit owes now, by the store's clock, which it returns too.
-func (s *Deposits) Next(ctx context.Context, id string) (step swap.Step, now time.Time, err error) {
+func (s *SwapDeposits) Next(ctx context.Context, id string) (step swap.Step, now time.Time, err error) {
 	return s.owes(ctx, id)
 }
 
 // List pages through one of the four tables by id, after one.
-func (s *Deposits) List(ctx context.Context, place swap.Place, after string, limit int) ([]swap.Deposit, error) {
+func (s *SwapDeposits) List(ctx context.Context, place swap.Place, after string, limit int) ([]swap.Deposit, error) {
 	return s.list(ctx, place, after, limit)
 }
 
 // Trail returns the audit trail of a deposit, replayed and compared.
-func (s *Deposits) Trail(ctx context.Context, id string) ([]statemachine.Transition[string], error) {
+func (s *SwapDeposits) Trail(ctx context.Context, id string) ([]statemachine.Transition[string], error) {
 	return s.trail(ctx, id)
 }
 
 // Audit checks a page of one of the four tables and returns the last id that it
 // has read, empty at the end, and all that is wrong.
-func (s *Deposits) Audit(ctx context.Context, place swap.Place, after string, limit int) (last string, err error) {
+func (s *SwapDeposits) Audit(ctx context.Context, place swap.Place, after string, limit int) (last string, err error) {
 	return s.auditPage(ctx, place, after, limit)
 }
 
 // Follow returns committed transitions after a cursor, see [Feed].
-func (s *Deposits) Follow(ctx context.Context, after Cursor, limit int) ([]statemachine.Transition[string], Cursor, error) {
+func (s *SwapDeposits) Follow(ctx context.Context, after Cursor, limit int) ([]statemachine.Transition[string], Cursor, error) {
 	return s.follow(ctx, after, limit)
 }
 
 // Head returns the cursor after the newest transition, see [Feed].
-func (s *Deposits) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
+func (s *SwapDeposits) Head(ctx context.Context) (Cursor, error) { return s.head(ctx) }
 
 // Within returns the service inside a transaction that the caller has begun and
 // will end.
-func (s *Deposits) Within(tx SwapUnit) *Deposits { return &Deposits{s.swapItems.within(tx)} }
+func (s *SwapDeposits) Within(tx SwapUnit) *SwapDeposits {
+	return &SwapDeposits{s.swapItems.within(tx)}
+}
 
 // Revoke gives back at once what a worker holds, see [Withdrawals.Revoke]. When an
 // item is due stays, and what its intents may have sent is looked up as ever.
-func (s *Deposits) Revoke(ctx context.Context, by swap.By, of statemachine.Revocation) (n int, err error) {
+func (s *SwapDeposits) Revoke(ctx context.Context, by swap.By, of statemachine.Revocation) (n int, err error) {
 	return s.give(ctx, by, of)
 }
 
 // Work is the work of one worker: due items, the oldest first. The lease lasts
 // [swap.Policy.Lease] and belongs to name, which no other process may use. Next
-// says what a claimed item owes. The handler stores each event with Do or Held,
+// says what a claimed item owes. The handler stores each event with Do or DoHeld,
 // [swap.Begun] before it sends anything, and returns the last ones; the item is
 // given back behind them. Results are judged by what is stored then. The key is
 // the item's id.
-func (s *Deposits) Work(name string) DepositSource {
+func (s *SwapDeposits) Work(name string) DepositSource {
 	return depositWork{swapWork[swap.Deposit]{&s.swapItems, s.runs.holds(name, "")}}
 }
 

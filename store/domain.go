@@ -11,7 +11,7 @@ type Domain string
 const (
 	DomainWallets     Domain = "wallets"     // of [Wallets]
 	DomainWithdrawals Domain = "withdrawals" // of [Withdrawals]
-	DomainSwaps       Domain = "swaps"       // of [Swaps], [Deposits] and [Credits]
+	DomainSwaps       Domain = "swaps"       // of [Swaps], [SwapDeposits] and [SwapCredits]
 	DomainRefreshes   Domain = "refreshes"   // of [Refreshes]
 	DomainRelays      Domain = "relays"      // of [Relays] and [Tenants]
 	DomainSwitches    Domain = "switches"    // of [Switches]; every store has it

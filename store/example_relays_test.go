@@ -21,7 +21,7 @@ import (
 // A tenant gets a relay, which a reactor brings to its server, and an invoice,
 // which a biller charges. A service runs both loops until it stops, in as many
 // processes as it likes.
-func ExampleTenants_Steps() {
+func ExampleTenants_Work() {
 	ctx, db, policy := context.Background(), memory.New(memory.Options{}), relaysync.DefaultPolicy()
 	policy.RelayDomain = "relays.example"
 	relays, err := store.NewRelays(db, policy)
@@ -47,7 +47,7 @@ func ExampleTenants_Steps() {
 	}
 
 	// bill does what a tenant owes, one effect at a time, each after its intent.
-	steps := tenants.Steps("biller-1") // a name that no other process has
+	steps := tenants.Work("biller-1") // a name that no other process has
 	bill := func(ctx context.Context, due store.DueTenant) store.HeldTenant {
 		a, policy := due.Account, tenants.Policy()
 		var err error

@@ -13,9 +13,9 @@ import (
 )
 
 // USDC comes in and is paid out as USDD. A service runs worker.Run over
-// Deposits.Work and Credits.Work, in as many processes as it likes, and a watcher
+// SwapDeposits.Work and SwapCredits.Work, in as many processes as it likes, and a watcher
 // that reports what came in and what the vault sent.
-func ExampleDeposits_Work() {
+func ExampleSwapDeposits_Work() {
 	ctx, db, policy := context.Background(), memory.New(memory.Options{}), swap.DefaultPolicy()
 	policy.USDCQuarantineAccount, policy.USDDQuarantineAccount = "solana-quarantine", "nexus-quarantine"
 	swaps, err := store.NewSwaps(db, policy)

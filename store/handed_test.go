@@ -52,15 +52,15 @@ func TestWhatWasHandedOutIsNotReadAgain(t *testing.T) {
 	}
 	counted.n = 0
 	p := prepared(&items[0].Work)
-	held, err := b.Held(ctx, result(items[0].Work, p))
+	held, err := b.DoHeld(ctx, result(items[0].Work, p))
 	if err != nil || counted.n != 0 {
 		t.Fatalf("an item of a turn was read %d times, %v", counted.n, err)
 	}
-	if held, err = b.Held(ctx, result(held[0], withdrawal.Broadcast{By: p.By, Fence: p.Fence, Hash: p.Hash})); err != nil || counted.n != 0 {
+	if held, err = b.DoHeld(ctx, result(held[0], withdrawal.Broadcast{By: p.By, Fence: p.Fence, Hash: p.Hash})); err != nil || counted.n != 0 {
 		t.Fatalf("what Held returned was read %d times, %v", counted.n, err)
 	}
 	held[0].Job.ErrorMessage = "changed"
-	if held, err = b.Held(ctx, result(held[0])); err != nil || counted.n != 1 || held[0].Job.ErrorMessage != "" {
+	if held, err = b.DoHeld(ctx, result(held[0])); err != nil || counted.n != 1 || held[0].Job.ErrorMessage != "" {
 		t.Fatalf("what was changed was read %d times, %v: %q", counted.n, err, held[0].Job.ErrorMessage)
 	}
 }
@@ -73,7 +73,7 @@ func TestAHeldCopyThatWasNeverCommittedCountsForNothing(t *testing.T) {
 	back := errors.New("taken back")
 	var lost []withdrawal.Withdrawal
 	err := b.store.Update(ctx, func(tx store.Unit) (err error) {
-		if lost, err = b.Within(tx).Held(ctx, result(first, prepared(&first))); err == nil {
+		if lost, err = b.Within(tx).DoHeld(ctx, result(first, prepared(&first))); err == nil {
 			err = back
 		}
 		return err
@@ -84,7 +84,7 @@ func TestAHeldCopyThatWasNeverCommittedCountsForNothing(t *testing.T) {
 	other := prepared(&first)
 	other.Hash = "other"
 	b.do(t, first.Request.ID, other)
-	_, err = b.Held(ctx, result(lost[0], withdrawal.Broadcast{By: other.By, Fence: other.Fence, Hash: lost[0].Job.TxHash}))
+	_, err = b.DoHeld(ctx, result(lost[0], withdrawal.Broadcast{By: other.By, Fence: other.Fence, Hash: lost[0].Job.TxHash}))
 	if w := b.do(t, first.Request.ID); w.Job.TxHash != "other" {
 		t.Fatalf("transaction %s is on file, and the job has sent %s, %v", w.Txs[0].Hash, w.Job.TxHash, err)
 	}
@@ -97,11 +97,11 @@ func TestAStaleCopyThatNothingMovesIsAConflict(t *testing.T) {
 	by := as(withdrawal.WithdrawalWorker)
 	first := b.do(t, b.pending(t).Request.ID, withdrawal.Claimed{By: by})
 	dispatched := withdrawal.Dispatched{By: by, Fence: first.Job.Lease.Fence, Reference: "ref"}
-	held, err := b.Held(ctx, result(first, dispatched))
+	held, err := b.DoHeld(ctx, result(first, dispatched))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := b.Held(ctx, result(held[0], dispatched)); err != nil || text(t, again) != text(t, held) {
+	if again, err := b.DoHeld(ctx, result(held[0], dispatched)); err != nil || text(t, again) != text(t, held) {
 		t.Fatalf("the same event again gave %v, %v", again, err)
 	}
 	another, err := store.NewWithdrawals(b.store, b.Policy()) // another process
@@ -121,7 +121,7 @@ func TestAStaleCopyThatNothingMovesIsAConflict(t *testing.T) {
 	if w, err = another.Do(ctx, first.Request.ID, withdrawal.Claimed{By: by, Fence: w.Job.Lease.Fence + 1}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = b.Held(ctx, result(held[0], dispatched))
+	_, err = b.DoHeld(ctx, result(held[0], dispatched))
 	if !errors.Is(err, statemachine.ErrConflict) && !errors.Is(err, statemachine.ErrFenced) {
 		t.Fatalf("the copy of before gave %v", err)
 	}

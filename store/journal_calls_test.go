@@ -24,7 +24,7 @@ var namedCalls = map[string]string{
 	"Withdrawals.Acknowledge": "call", "Withdrawals.PutFiller": "call",
 	"Withdrawals.Rescue": "events", "Withdrawals.Revoke": "events", "Batches.Revoke": "events", "Refreshes.Recover": "events", "Refreshes.Reconcile": "events",
 	"Refreshes.Revoke": "events", "Relays.Reconcile": "events", "Relays.Revoke": "events", "Tenants.Reconcile": "events",
-	"Deposits.Revoke": "events", "Credits.Revoke": "events", "Swaps.Outbound": "events",
+	"SwapDeposits.Revoke": "events", "SwapCredits.Revoke": "events", "Swaps.Outbound": "events",
 }
 
 // A method that names who calls is in the list above, and a new one must say how its line

@@ -64,8 +64,8 @@ func TestAWorkerNotesItselfOnceAMinute(t *testing.T) {
 				return err
 			},
 			func(n int) error { _, _, err := swaps.Deposits.Work("swapper").Turn(ctx, nil, n); return err },
-			func(n int) error { _, _, err := relays.Syncs("reactor").Turn(ctx, nil, n); return err },
-			func(n int) error { _, _, err := tenants.Steps("biller").Turn(ctx, nil, n); return err },
+			func(n int) error { _, _, err := relays.Work("reactor").Turn(ctx, nil, n); return err },
+			func(n int) error { _, _, err := tenants.Work("biller").Turn(ctx, nil, n); return err },
 			func(n int) error { _, err := refreshes.Turn(ctx, "refresher", nil, n); return err },
 		}
 		names := []string{"refreshes refresher", "relays reactor", "swaps swapper", "tenants biller", "withdrawals looker", "withdrawals payer"}

@@ -33,7 +33,7 @@ func TestAHungSyncIsNotRenewed(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		syncs := relays.Syncs("reactor")
+		syncs := relays.Work("reactor")
 		claim := func(id string) worker.Item[store.ClaimedRelay] {
 			t.Helper()
 			create(id)

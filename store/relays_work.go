@@ -12,14 +12,14 @@ import (
 	"github.com/settlehq/settle/store/worker"
 )
 
-// RelaySyncs is the work of a reactor for [worker.Run]: it claims the due relays in the order of
+// RelayWork is the work of a reactor for [worker.Run]: it claims the due relays in the order of
 // [relaysync.CompareDue]. The key of an item is the relay's id.
 //
 // The lease lasts [relaysync.Policy.Lease] and belongs to name, 1 to 200 bytes, which no other
 // process may use. The handler sends the requests of [relaysync.Policy.Attempt] and returns
 // Finished. A result without events stores nothing, and the lease ends by itself. A result is
 // judged against the relay as it is stored when the result arrives.
-type RelaySyncs struct {
+type RelayWork struct {
 	*Relays
 	holder
 	unreadable
@@ -48,21 +48,21 @@ func (u *unreadable) tell() {
 	u.found = nil
 }
 
-// Syncs returns the work of the reactor of this name.
-func (s *Relays) Syncs(name string) *RelaySyncs {
-	return &RelaySyncs{Relays: s, holder: s.runs.holds(name, "")}
+// Work returns the work of the reactor of this name.
+func (s *Relays) Work(name string) *RelayWork {
+	return &RelayWork{Relays: s, holder: s.runs.holds(name, "")}
 }
 
 // By is who speaks in results of this work.
-func (w *RelaySyncs) By() relaysync.By {
+func (w *RelayWork) By() relaysync.By {
 	return relaysync.By{Actor: w.name, Role: relaysync.Reactor}
 }
 
 // ShortestLease implements [worker.Source].
-func (w *RelaySyncs) ShortestLease() time.Duration { return w.policy.Lease }
+func (w *RelayWork) ShortestLease() time.Duration { return w.policy.Lease }
 
 // Turn implements [worker.Source].
-func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) ([]worker.Item[ClaimedRelay], time.Time, error) {
+func (w *RelayWork) Turn(ctx context.Context, done []HeldRelay, n int) ([]worker.Item[ClaimedRelay], time.Time, error) {
 	commands := mapped(done, func(h *HeldRelay) relayCommand { return relayCommand{held: &h.Sync, events: h.Events} })
 	all, next, err := items(ctx, &w.relayCore, w.holder, commands, n, func(b *relayBatch) ([]worker.Item[ClaimedRelay], time.Duration, error) {
 		return claim(b, claims[relaysync.Sync, relaysync.Event, ClaimedRelay]{
@@ -86,7 +86,7 @@ func (w *RelaySyncs) Turn(ctx context.Context, done []HeldRelay, n int) ([]worke
 // Renew implements [worker.Source]. From ClaimedRelay.Until on a sync sends nothing. One that is
 // still running a [relaysync.Policy.Timeout] later hangs: its lease is not renewed, so that
 // another reactor can send the relay and a lapse is counted.
-func (w *RelaySyncs) Renew(ctx context.Context, items []worker.Item[ClaimedRelay]) error {
+func (w *RelayWork) Renew(ctx context.Context, items []worker.Item[ClaimedRelay]) error {
 	var hung []string
 	for i := range items {
 		if time.Now().After(items[i].Work.Until.Add(w.policy.Timeout)) {
@@ -104,22 +104,22 @@ func (w *RelaySyncs) Renew(ctx context.Context, items []worker.Item[ClaimedRelay
 }
 
 // Revoke implements [worker.Revoking].
-func (w *RelaySyncs) Revoke(ctx context.Context) error {
+func (w *RelayWork) Revoke(ctx context.Context) error {
 	return w.end(func() (int, error) { return w.Relays.Revoke(ctx, w.By(), statemachine.Revocation{Holder: w.name}) })
 }
 
 // Finish is the result of a sync.
-func (w *RelaySyncs) Finish(c ClaimedRelay, ev relaysync.Finished) HeldRelay {
+func (w *RelayWork) Finish(c ClaimedRelay, ev relaysync.Finished) HeldRelay {
 	ev.By, ev.Fence = w.By(), c.Sync.Timer.Lease.Fence
 	return HeldRelay{c.Sync, []relaysync.Event{ev}}
 }
 
 // Release gives an item back that was not started.
-func (w *RelaySyncs) Release(c ClaimedRelay) HeldRelay {
+func (w *RelayWork) Release(c ClaimedRelay) HeldRelay {
 	return HeldRelay{c.Sync, []relaysync.Event{c.Sync.GivenBack(w.By())}}
 }
 
 // Panicked reports a handler that panicked.
-func (w *RelaySyncs) Panicked(c ClaimedRelay, value any) HeldRelay {
+func (w *RelayWork) Panicked(c ClaimedRelay, value any) HeldRelay {
 	return HeldRelay{c.Sync, []relaysync.Event{c.Sync.Abandoned(w.By(), fmt.Sprintf("the handler panicked: %v", value))}}
 }

@@ -56,7 +56,7 @@ func TestWhatAWorkerHoldsIsGivenBack(t *testing.T) {
 	if holding("w") != 0 || holding("other") != 0 {
 		t.Fatalf("%d and %d are held", holding("w"), holding("other"))
 	}
-	_, err = b.Held(ctx, result(mine[0].Work, mine[0].Work.GivenBack(withdrawal.By{Actor: "w", Role: withdrawal.WithdrawalWorker})))
+	_, err = b.DoHeld(ctx, result(mine[0].Work, mine[0].Work.GivenBack(withdrawal.By{Actor: "w", Role: withdrawal.WithdrawalWorker})))
 	refused(t, err, statemachine.ErrConflict)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/settlehq/settle/swap"
 )
 
-// SwapUnit is the part of a transaction that [Swaps], [Deposits] and [Credits]
+// SwapUnit is the part of a transaction that [Swaps], [SwapDeposits] and [SwapCredits]
 // need.
 type SwapUnit interface {
 	SwitchUnit

@@ -14,8 +14,8 @@ import (
 // Swaps is both directions, and what concerns them together: the scans of both chains,
 // discrepancies and statistics. [Switches] stop a direction, see [swap.Scope].
 type Swaps struct {
-	Deposits *Deposits
-	Credits  *Credits
+	Deposits *SwapDeposits
+	Credits  *SwapCredits
 	policy   swap.Policy
 	update   func(context.Context, func(SwapUnit) error) error
 	view     func(context.Context, func(SwapUnit) error) error
@@ -24,11 +24,11 @@ type Swaps struct {
 // NewSwaps returns the service for a store of any transaction type that has
 // swaps. A policy that is not valid is [statemachine.ErrInvalid].
 func NewSwaps[T SwapUnit](s Store[T], p swap.Policy) (*Swaps, error) {
-	d, err := NewDeposits(s, p)
+	d, err := NewSwapDeposits(s, p)
 	if err != nil {
 		return nil, err
 	}
-	c, err := NewCredits(s, p)
+	c, err := NewSwapCredits(s, p)
 	if err != nil {
 		return nil, err
 	}

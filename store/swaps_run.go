@@ -14,7 +14,7 @@ import (
 // RunSwaps is what one process does for swaps, see [Swaps.Run]. Deposit and Credit are required;
 // the zero value of every other field is fit for production.
 type RunSwaps struct {
-	// Deposit and Credit are the handlers of [Deposits.Work] and [Credits.Work]: they do what Next
+	// Deposit and Credit are the handlers of [SwapDeposits.Work] and [SwapCredits.Work]: they do what Next
 	// says, store what came of it, and give the item back.
 	Deposit func(context.Context, swap.Deposit) HeldDeposit
 	Credit  func(context.Context, swap.Credit) HeldCredit

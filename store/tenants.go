@@ -190,7 +190,7 @@ func (s *Tenants) List(ctx context.Context, after string, limit int) ([]string, 
 // Reconcile sends StepBegun to those of up to limit tenants behind an id whose next
 // step was put off too far by a clock that was ahead, see
 // [dunning.Policy.Overslept]. It returns the last id that it looked at, empty at
-// the end. [Steps] does so by itself.
+// the end. [TenantWork] does so by itself.
 func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, limit int) (last string, changed []dunning.Account, refused, err error) {
 	return s.sweepPage(ctx, func(tx TenantUnit) ([]string, error) { return tx.Tenants().List(after, limit) },
 		func(a *dunning.Account, now time.Time) bool { return s.policy.Overslept(&a.Tenant, now) }, dunning.StepBegun{By: by})
@@ -257,7 +257,7 @@ func (s *Tenants) Alerts(ctx context.Context, limits dunning.Thresholds) ([]stat
 	return dunning.Alerts(stats, limits), nil
 }
 
-// Steps is the work of a biller for [worker.Run]: tenants for whom something is
+// TenantWork is the work of a biller for [worker.Run]: tenants for whom something is
 // due, or whose step a clock that was ahead has put off too far, each put off by [dunning.Policy.Hold] so that no other process begins it
 // too. Work holds the store's time of its claim: the handler takes
 // [dunning.Policy.Next] at that time, stores an intent with [Tenants.DoHeld] before
@@ -269,7 +269,7 @@ func (s *Tenants) Alerts(ctx context.Context, limits dunning.Thresholds) ([]stat
 // Each process has a name of its own, an earlier life of it included: an intent
 // is its actor's, who may repeat it after a lost answer. Two processes of one name
 // would take each other's intent for their own, and both would charge and write.
-type Steps struct {
+type TenantWork struct {
 	*Tenants
 	holder
 	unreadable
@@ -281,18 +281,20 @@ type DueTenant struct {
 	At      time.Time // the store's
 }
 
-// Steps returns the work of the biller of this name.
-func (s *Tenants) Steps(name string) *Steps { return &Steps{Tenants: s, holder: holder{name: name}} }
+// Work returns the work of the biller of this name.
+func (s *Tenants) Work(name string) *TenantWork {
+	return &TenantWork{Tenants: s, holder: holder{name: name}}
+}
 
 // By is who speaks in this work.
-func (w *Steps) By() dunning.By { return dunning.By{Actor: w.name, Role: dunning.Biller} }
+func (w *TenantWork) By() dunning.By { return dunning.By{Actor: w.name, Role: dunning.Biller} }
 
 // ShortestLease implements [worker.Source].
-func (w *Steps) ShortestLease() time.Duration { return w.policy.Hold }
+func (w *TenantWork) ShortestLease() time.Duration { return w.policy.Hold }
 
 // Turn implements [worker.Source]. A result has nothing to store but what is
 // left of its events.
-func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) ([]worker.Item[DueTenant], time.Time, error) {
+func (w *TenantWork) Turn(ctx context.Context, done []HeldTenant, n int) ([]worker.Item[DueTenant], time.Time, error) {
 	commands := mapped(done, func(h *HeldTenant) tenantCommand { return tenantCommand{held: &h.Account, events: h.Events} })
 	all, next, err := items(ctx, &w.tenantCore, w.holder, commands, n, func(b *tenantBatch) ([]worker.Item[DueTenant], time.Duration, error) {
 		ticked, wait, err := claim(b, claims[dunning.Account, dunning.Event, DueTenant]{
@@ -324,15 +326,15 @@ func (w *Steps) Turn(ctx context.Context, done []HeldTenant, n int) ([]worker.It
 
 // Release implements [worker.Source]. A step that was not started needs no result: the tenant is
 // due again after [dunning.Policy].Hold.
-func (w *Steps) Release(d DueTenant) HeldTenant { return HeldTenant{Account: d.Account} }
+func (w *TenantWork) Release(d DueTenant) HeldTenant { return HeldTenant{Account: d.Account} }
 
 // Panicked implements [worker.Source], as Release does: nothing was learnt, and what an intent
 // has begun is looked up.
-func (w *Steps) Panicked(d DueTenant, _ any) HeldTenant { return w.Release(d) }
+func (w *TenantWork) Panicked(d DueTenant, _ any) HeldTenant { return w.Release(d) }
 
 // Renew puts the steps off once more. An intent is not put off: its handler has
 // until [dunning.Policy.Ends], that of a look-up as long as it needs.
-func (w *Steps) Renew(ctx context.Context, items []worker.Item[DueTenant]) error {
+func (w *TenantWork) Renew(ctx context.Context, items []worker.Item[DueTenant]) error {
 	for i := range items {
 		err := w.update(ctx, func(tx TenantUnit) error {
 			b, err := w.batch(tx)

@@ -36,7 +36,7 @@ func TestASlowBillerSendsAMessageOnce(t *testing.T) {
 			dunning.Issued{By: host, Invoice: "i", Amount: 1, CreatedAt: began.Add(-48 * time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
-		steps := tenants.Steps("biller")
+		steps := tenants.Work("biller")
 		sent := map[string]int{}
 		bill := func(ctx context.Context, due store.DueTenant) store.HeldTenant {
 			a, end := due.Account, store.HeldTenant{Account: due.Account}

@@ -28,7 +28,7 @@ func TestAnIntentIsNotRenewed(t *testing.T) {
 	if _, err := tenants.Do(ctx, "t", dunning.Enrolled{By: host, Tenant: "t", Method: dunning.Stripe}, dunning.Issued{By: host, Invoice: "i", Amount: 1}); err != nil {
 		t.Fatal(err)
 	}
-	w, hold := tenants.Steps("biller"), tenants.Policy().Hold
+	w, hold := tenants.Work("biller"), tenants.Policy().Hold
 	items, _, err := w.Turn(ctx, nil, 1)
 	if err != nil || len(items) != 1 {
 		t.Fatal(items, err)
@@ -56,15 +56,15 @@ func TestAnIntentIsNotRenewed(t *testing.T) {
 	if got := left(); got != time.Second {
 		t.Errorf("a second before its end %v are left", got)
 	}
-	if due, _, err := tenants.Steps("another").Turn(ctx, nil, 1); err != nil || len(due) != 0 {
+	if due, _, err := tenants.Work("another").Turn(ctx, nil, 1); err != nil || len(due) != 0 {
 		t.Fatalf("another biller has it before: %v, %v", due, err)
 	}
 	now = now.Add(time.Second + tenants.Policy().Linger - time.Microsecond)
-	if due, _, err := tenants.Steps("another").Turn(ctx, nil, 1); err != nil || len(due) != 0 {
+	if due, _, err := tenants.Work("another").Turn(ctx, nil, 1); err != nil || len(due) != 0 {
 		t.Fatalf("another biller has it while it may still arrive: %v, %v", due, err)
 	}
 	now = now.Add(time.Microsecond)
-	w = tenants.Steps("another")
+	w = tenants.Work("another")
 	if items, _, err = w.Turn(ctx, nil, 1); err != nil || len(items) != 1 {
 		t.Fatalf("another biller has not got it: %v, %v", items, err)
 	}

@@ -83,12 +83,12 @@ func (s *Switches) Try(ctx context.Context, scope switches.Scope, events ...swit
 }
 
 // Try is [Withdrawals.Try] for a deposit.
-func (s *Deposits) Try(ctx context.Context, id string, events ...swap.Event) (swap.Deposit, []TriedMove, error) {
+func (s *SwapDeposits) Try(ctx context.Context, id string, events ...swap.Event) (swap.Deposit, []TriedMove, error) {
 	return s.try(ctx, id, events)
 }
 
 // Try is [Withdrawals.Try] for a credit.
-func (s *Credits) Try(ctx context.Context, id string, events ...swap.Event) (swap.Credit, []TriedMove, error) {
+func (s *SwapCredits) Try(ctx context.Context, id string, events ...swap.Event) (swap.Credit, []TriedMove, error) {
 	return s.try(ctx, id, events)
 }
 

@@ -130,7 +130,7 @@ func (s *Withdrawals) DoAll(ctx context.Context, commands ...WithdrawalCommand) 
 	}))
 }
 
-// Held is [Withdrawals.DoAll] for aggregates that the caller still has, such as
+// DoHeld is [Withdrawals.DoAll] for aggregates that the caller still has, such as
 // a worker between two steps: the comparison of versions proves that they are
 // current. One that is not is [statemachine.ErrConflict], or [statemachine.ErrFenced]
 // where only its lease went to another, unless its events are all in the record
@@ -138,7 +138,7 @@ func (s *Withdrawals) DoAll(ctx context.Context, commands ...WithdrawalCommand) 
 // go on with: these and those of a Turn, if they come back unchanged to the same
 // service, are not read again. Of any other copy nothing counts but the versions, and
 // what a caller changed in it is not stored.
-func (s *Withdrawals) Held(ctx context.Context, commands ...HeldWithdrawal) ([]withdrawal.Withdrawal, error) {
+func (s *Withdrawals) DoHeld(ctx context.Context, commands ...HeldWithdrawal) ([]withdrawal.Withdrawal, error) {
 	return s.held(ctx, heldWithdrawals(commands), true, nil)
 }
 

@@ -23,7 +23,7 @@ func TestNothingWaitsForAClockThatWasAhead(t *testing.T) {
 		"snoozed": {func(t *testing.T, b *bank) {
 			b.now = b.now.Add(-98 * 24 * time.Hour) // less ahead than the longest snooze
 			by := as(withdrawal.WithdrawalWorker)
-			b.do(t, b.pending(t).Request.ID, withdrawal.Claimed{By: by}, withdrawal.Snoozed{By: by, Fence: 1, For: time.Hour, Reason: "r"})
+			b.do(t, b.pending(t).Request.ID, withdrawal.Claimed{By: by}, withdrawal.GivenBack{By: by, Fence: 1, For: time.Hour, Reason: "r"})
 		}, payments(1)},
 		"stamped": {func(t *testing.T, b *bank) {
 			b.now = b.now.Add(-100*24*time.Hour + time.Microsecond)

@@ -87,7 +87,7 @@ func TestRunPaysEachRequestOnce(t *testing.T) {
 			if dies {
 				return result(w) // as a process that dies: the lease ends by itself
 			}
-			held, err := b.Held(ctx, result(w, prepared(&w)))
+			held, err := b.DoHeld(ctx, result(w, prepared(&w)))
 			if err != nil {
 				t.Error(err)
 				return result(w)

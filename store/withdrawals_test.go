@@ -169,7 +169,7 @@ func life(b *bank) (request uuid.UUID, events []func(withdrawal.Withdrawal) with
 	}
 	return s.Request, []func(withdrawal.Withdrawal) withdrawal.Event{
 		ev(s), ev(withdrawal.Approved{By: as(withdrawal.Approver)}), order(0),
-		claim, ev(withdrawal.Snoozed{By: worker, Fence: 1, For: time.Minute, Reason: "busy"}),
+		claim, ev(withdrawal.GivenBack{By: worker, Fence: 1, For: time.Minute, Reason: "busy"}),
 		claim, ev(withdrawal.AttemptFailed{By: worker, Fence: 2, Failure: withdrawal.Retryable, Error: "time-out"}),
 		claim, ev(withdrawal.Dispatched{By: worker, Fence: 3, Reference: "ref"}), ev(withdrawal.AttemptFailed{By: worker, Fence: 3, Failure: withdrawal.Unclear, Error: "?"}),
 		resolved,
@@ -384,7 +384,7 @@ func TestAnImportCreatesItsRequest(t *testing.T) {
 func TestHeldProvesThatTheAggregateIsCurrent(t *testing.T) {
 	b, ctx := newBank(t), context.Background()
 	held := func(w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Withdrawal, error) {
-		ws, err := b.Held(ctx, store.HeldWithdrawal{Withdrawal: w, Events: []withdrawal.Event{ev}})
+		ws, err := b.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: w, Events: []withdrawal.Event{ev}})
 		if err != nil {
 			return w, err
 		}
@@ -399,9 +399,9 @@ func TestHeldProvesThatTheAggregateIsCurrent(t *testing.T) {
 	if err != nil || text(t, again) != text(t, second) {
 		t.Fatalf("the same event again: got %s, %v", text(t, again), err)
 	}
-	_, err = held(first, withdrawal.Snoozed{By: as(withdrawal.WithdrawalWorker), Fence: 1, For: time.Hour})
+	_, err = held(first, withdrawal.GivenBack{By: as(withdrawal.WithdrawalWorker), Fence: 1, For: time.Hour})
 	refused(t, err, statemachine.ErrConflict)
-	_, err = b.Held(ctx, store.HeldWithdrawal{Withdrawal: second}, store.HeldWithdrawal{Withdrawal: second})
+	_, err = b.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: second}, store.HeldWithdrawal{Withdrawal: second})
 	refused(t, err, statemachine.ErrInvalid)
 
 	b.now = b.now.Add(b.Policy().Lease) // the lease ends; nobody has rescued it yet

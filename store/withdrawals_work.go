@@ -34,9 +34,9 @@ type WithdrawalSource interface {
 // the bytes of the newest of Live again, or a replacement that it stored first
 // ([withdrawal.Rebumped]), and returns [withdrawal.Rebroadcast]; Next names that only
 // while nobody has claimed it. The handler stores its
-// intent ([withdrawal.Prepared] or Dispatched) with [Withdrawals.Held] before
+// intent ([withdrawal.Prepared] or Dispatched) with [Withdrawals.DoHeld] before
 // it sends anything, and returns the last event, such as Broadcast, with the
-// aggregate that Held returned. A result without events leaves the lease to
+// aggregate that DoHeld returned. A result without events leaves the lease to
 // expire. A result that meets another version is judged by what is stored.
 //
 // A result that is refused is dropped, and Hooks.Refused of [worker.Options] is

@@ -58,7 +58,7 @@ func TestPaymentsAreOnePerWalletAndReuseItInTheSameTurn(t *testing.T) {
 		t.Fatalf("both wallets are taken, got %+v", more)
 	}
 	p := prepared(&first[0].Work)
-	held, err := b.Held(context.Background(), result(first[0].Work, p))
+	held, err := b.DoHeld(context.Background(), result(first[0].Work, p))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestRenewKeepsALeaseAndNamesWhatIsLost(t *testing.T) {
 	}
 	b.now = b.now.Add(time.Minute) // past the first end
 	p := prepared(&got[0].Work)
-	if _, err := b.Held(context.Background(), result(got[0].Work, p)); err != nil {
+	if _, err := b.DoHeld(context.Background(), result(got[0].Work, p)); err != nil {
 		t.Errorf("the renewed lease: %v", err)
 	}
 }
@@ -344,7 +344,7 @@ func TestAResultWithTheNonceOfAnotherIsARefusal(t *testing.T) {
 		t.Fatal(items, err)
 	}
 	by := withdrawal.By{Actor: "payer", Role: withdrawal.WithdrawalWorker}
-	ws, err := b.Held(ctx, result(items[0].Work, withdrawal.Dispatched{By: by, Fence: 1, Reference: "ref"}))
+	ws, err := b.DoHeld(ctx, result(items[0].Work, withdrawal.Dispatched{By: by, Fence: 1, Reference: "ref"}))
 	if err != nil {
 		t.Fatal(err)
 	}

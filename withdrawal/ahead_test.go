@@ -114,7 +114,7 @@ func TestWhatWasAskedIsWaitedForUnlessTheClockWasAhead(t *testing.T) {
 	p.HoldInsufficient, p.HoldFor, p.HoldCap = true, 10*time.Minute, time.Hour
 	snoozed := func(d time.Duration) (time.Duration, func(withdrawal.By) withdrawal.Event) {
 		return d, func(by withdrawal.By) withdrawal.Event {
-			return withdrawal.Snoozed{By: by, Fence: 1, For: d, Reason: "r"}
+			return withdrawal.GivenBack{By: by, Fence: 1, For: d, Reason: "r"}
 		}
 	}
 	failed := func(d time.Duration, why withdrawal.Failure) (time.Duration, func(withdrawal.By) withdrawal.Event) {

@@ -19,7 +19,7 @@ import (
 // What w must hold: Request always, and Job if there is one. Txs, Strays,
 // Dispatches and Attempt for every event of the execution layer but Claimed of
 // a pending job, Elapsed, Revoked and the two that give up an execution (AttemptFailed,
-// Snoozed), which need none of them; Txs alone for Claimed in confirming; with
+// GivenBack), which need none of them; Txs alone for Claimed in confirming; with
 // the Attempt loaded the last two recognise their repetition. Txs for Enqueued,
 // Requeued and Imported if there was a job before. Wallet, as it is stored now,
 // for Claimed, Prepared, Dispatched, AttemptFailed and Elapsed: without it
@@ -88,7 +88,7 @@ func (p *Policy) take(s *step) error {
 		return p.rebump(s, &e)
 	case AttemptFailed:
 		return p.attemptFailed(s, &e)
-	case Snoozed:
+	case GivenBack:
 		return p.snooze(s, &e)
 	case Rebroadcast:
 		return p.rebroadcast(s, &e)
@@ -121,7 +121,7 @@ func Speakers(ev Event) statemachine.Roles[Role] {
 	switch ev.(type) {
 	case Approved, Rejected:
 		return byApprover
-	case Claimed, Prepared, Dispatched, Broadcast, Rebumped, AttemptFailed, Snoozed, Rebroadcast:
+	case Claimed, Prepared, Dispatched, Broadcast, Rebumped, AttemptFailed, GivenBack, Rebroadcast:
 		return byWorker
 	case Looking, Receipt, Missing, CannotTell:
 		return byChecker
@@ -142,7 +142,7 @@ func Speakers(ev Event) statemachine.Roles[Role] {
 // Events returns an empty one of each event, in no order that means anything.
 func Events() []Event {
 	return []Event{
-		Approved{}, Rejected{}, Claimed{}, Prepared{}, Dispatched{}, Broadcast{}, Rebumped{}, AttemptFailed{}, Snoozed{},
+		Approved{}, Rejected{}, Claimed{}, Prepared{}, Dispatched{}, Broadcast{}, Rebumped{}, AttemptFailed{}, GivenBack{},
 		Rebroadcast{}, Looking{}, Receipt{}, Missing{}, CannotTell{}, ProvenDead{}, PaidBy{}, Revoked{}, Cancelled{}, Held{},
 		Released{}, Acknowledged{}, Requeued{}, Resolved{}, Refunded{}, Submitted{}, Enqueued{}, Imported{}, Elapsed{},
 		PutOff{},

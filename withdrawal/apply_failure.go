@@ -50,7 +50,7 @@ func (p *Policy) attemptFailed(c *step, e *AttemptFailed) error {
 	return c.retry(p, JobRetry, text, outcome)
 }
 
-func (p *Policy) snooze(c *step, e *Snoozed) error {
+func (p *Policy) snooze(c *step, e *GivenBack) error {
 	text := statemachine.Bounded(e.Reason, MaxText)
 	if c.stoppedUnder(e.Fence) || c.closedWith(e.Fence, statemachine.Deferred, text) {
 		return nil
@@ -70,7 +70,7 @@ func (p *Policy) snooze(c *step, e *Snoozed) error {
 	return c.giveBack(JobSnooze, c.by.At.Add(e.For.Truncate(time.Microsecond)), text)
 }
 
-// MaxSnooze bounds Snoozed.For.
+// MaxSnooze bounds GivenBack.For.
 const MaxSnooze = 30 * 24 * time.Hour
 
 // maybeSent: something was prepared or dispatched, so no failure is a proof.

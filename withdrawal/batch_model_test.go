@@ -227,7 +227,7 @@ func (r batchRules) model(t testing.TB) explore.Model[batchWorld] {
 	m := claimedMembers(t, batchPolicy, 2)
 	var rec batchRecords
 	for i := range m { // as they were before their claim
-		rec.members[i] = runWith(t, batchPolicy, m[i], withdrawal.Snoozed{By: worker(t0), Fence: 1})
+		rec.members[i] = runWith(t, batchPolicy, m[i], withdrawal.GivenBack{By: worker(t0), Fence: 1})
 	}
 	return explore.Model[batchWorld]{Init: []batchWorld{{rec: &rec}}, Limit: 2 << 20, Next: func(w batchWorld, step func(string, batchWorld)) {
 		r.build(w, step)

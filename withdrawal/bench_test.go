@@ -62,7 +62,7 @@ func benchSteps(t testing.TB) []benchStep {
 		step("one/answer of the signer", "dispatched", withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: "tx1"}),
 		step("one/rebumped", "leased confirming", withdrawal.Rebumped{By: worker(t0), Fence: 2, Hash: "tx2", Raw: []byte("tx2"), Nonce: 7, HasNonce: true}),
 		step("one/retry", "processing", failed(withdrawal.Retryable)),
-		step("one/snooze", "processing", withdrawal.Snoozed{By: worker(t0), Fence: 1, For: time.Minute, Reason: "busy"}),
+		step("one/snooze", "processing", withdrawal.GivenBack{By: worker(t0), Fence: 1, For: time.Minute, Reason: "busy"}),
 		step("one/rescue", "processing", withdrawal.Elapsed{By: by(withdrawal.System, late)}),
 		step("one/unknown", "prepared", withdrawal.Elapsed{By: by(withdrawal.System, late)}),
 		step("one/review", "dispatched", failed(withdrawal.Unclear)),

@@ -220,7 +220,7 @@ func (w *Withdrawal) GivenBack(by By) Event {
 	if w.Job.Status == JobConfirming {
 		return w.notRebroadcast(by)
 	}
-	return Snoozed{By: by, Fence: w.Job.Lease.Fence, Reason: "given back"}
+	return GivenBack{By: by, Fence: w.Job.Lease.Fence, Reason: "given back"}
 }
 
 // Abandoned is the event by which a worker reports work that ended in a way that

@@ -208,10 +208,10 @@ type (
 		Failure Failure `json:",omitzero"`
 		Error   string  // bounded and stored; the host redacts secrets
 	}
-	// Snoozed gives an execution back: it was not tried (For > 0) or the
+	// GivenBack gives an execution back: it was not tried (For > 0) or the
 	// worker stops gracefully (For = 0). What is finer than a microsecond is
 	// cut off. Key: Fence.
-	Snoozed struct {
+	GivenBack struct {
 		By
 		Fence  int64
 		For    time.Duration

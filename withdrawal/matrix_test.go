@@ -131,7 +131,7 @@ func TestEveryEventInEveryState(t *testing.T) {
 			return withdrawal.AttemptFailed{By: worker(at), Fence: w.Job.Lease.Fence, Failure: withdrawal.Permanent, Error: "bad"}
 		}},
 		{"snooze", func(w withdrawal.Withdrawal) withdrawal.Event {
-			return withdrawal.Snoozed{By: worker(at), Fence: w.Job.Lease.Fence, For: time.Minute, Reason: "busy"}
+			return withdrawal.GivenBack{By: worker(at), Fence: w.Job.Lease.Fence, For: time.Minute, Reason: "busy"}
 		}},
 		{"rebroadcast", func(w withdrawal.Withdrawal) withdrawal.Event {
 			return withdrawal.Rebroadcast{By: worker(at), Fence: w.Job.Lease.Fence, Hash: "tx1", Done: true}

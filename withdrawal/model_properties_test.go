@@ -181,7 +181,7 @@ func TestModelFindsABrokenRule(t *testing.T) {
 	// unknownIsFailed forgets what may have been sent, as a retry loop does.
 	unknownIsFailed := func(p withdrawal.Policy, w withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Change, error) {
 		switch ev.(type) {
-		case withdrawal.AttemptFailed, withdrawal.Elapsed, withdrawal.Snoozed:
+		case withdrawal.AttemptFailed, withdrawal.Elapsed, withdrawal.GivenBack:
 			w.Job.DispatchedAt = time.Time{}
 			w.Job.TxsDead = w.Job.TxsOnFile
 			if w.Job.Status == withdrawal.JobProcessing {
@@ -199,7 +199,7 @@ func TestModelFindsABrokenRule(t *testing.T) {
 		case withdrawal.AttemptFailed:
 			e.Fence, e.Actor = w.Job.Lease.Fence, w.Job.Lease.Holder
 			ev = e
-		case withdrawal.Snoozed:
+		case withdrawal.GivenBack:
 			e.Fence, e.Actor = w.Job.Lease.Fence, w.Job.Lease.Holder
 			ev = e
 		}

@@ -68,13 +68,13 @@ func (r rules) worker(w world, i int, step func(string, world)) {
 		}
 		fail(withdrawal.Retryable)
 		fail(withdrawal.Permanent)
-		send("snoozes", w, withdrawal.Snoozed{By: who, Fence: me.fence}, actor{})
+		send("snoozes", w, withdrawal.GivenBack{By: who, Fence: me.fence}, actor{})
 	case toSend:
 		to := w
 		to.announce(me.tx)
 		emit("sends "+hashOf(me.tx), to, actor{phase: toReport, fence: me.fence, tx: me.tx})
 		fail(withdrawal.Permanent)
-		send("stops gracefully", w, withdrawal.Snoozed{By: who, Fence: me.fence}, actor{})
+		send("stops gracefully", w, withdrawal.GivenBack{By: who, Fence: me.fence}, actor{})
 	case toCall:
 		if me.fence <= w.void {
 			emit("is refused by the signer", w, actor{})
@@ -83,7 +83,7 @@ func (r rules) worker(w world, i int, step func(string, world)) {
 			emit("has the signer send "+hashOf(n), to, actor{phase: toReport, fence: me.fence, tx: n})
 		}
 		fail(withdrawal.Unclear)
-		send("stops gracefully", w, withdrawal.Snoozed{By: who, Fence: me.fence}, actor{})
+		send("stops gracefully", w, withdrawal.GivenBack{By: who, Fence: me.fence}, actor{})
 	case toReport:
 		ev := withdrawal.Broadcast{By: who, Fence: me.fence, Hash: hashOf(me.tx)}
 		send("reports "+hashOf(me.tx), w, ev, actor{})

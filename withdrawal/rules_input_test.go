@@ -37,7 +37,7 @@ func TestRule9Roles(t *testing.T) {
 		{"processing", func(b withdrawal.By) withdrawal.Event {
 			return withdrawal.AttemptFailed{By: b, Fence: 1, Failure: withdrawal.Retryable}
 		}, []withdrawal.Role{ww}},
-		{"processing", func(b withdrawal.By) withdrawal.Event { return withdrawal.Snoozed{By: b, Fence: 1} }, []withdrawal.Role{ww}},
+		{"processing", func(b withdrawal.By) withdrawal.Event { return withdrawal.GivenBack{By: b, Fence: 1} }, []withdrawal.Role{ww}},
 		{"leased confirming", func(b withdrawal.By) withdrawal.Event {
 			return withdrawal.Rebumped{By: b, Fence: 2, Hash: "x", Raw: []byte("x"), Nonce: 7, HasNonce: true}
 		}, []withdrawal.Role{ww}},
@@ -154,7 +154,7 @@ func TestRule12TheSameEventAgain(t *testing.T) {
 		{"leased confirming", withdrawal.Rebumped{By: worker(t0), Fence: 2, Hash: "x", Raw: []byte("x"), Nonce: 7, HasNonce: true}},
 		{"prepared", withdrawal.Rebumped{By: worker(t0), Fence: 1, Hash: "x", Raw: []byte("x"), Nonce: 7, HasNonce: true}},
 		{"processing", failedAttempt(t0, 1, withdrawal.Retryable)},
-		{"processing", withdrawal.Snoozed{By: worker(t0), Fence: 1, For: time.Hour}},
+		{"processing", withdrawal.GivenBack{By: worker(t0), Fence: 1, For: time.Hour}},
 		{"leased confirming", withdrawal.Rebroadcast{By: worker(t0), Fence: 2, Hash: "tx1", Done: true}},
 		{"confirming", receipt(t0, "tx1", 3)},
 		{"confirming", dead(t0, "tx1", 3, 7)},

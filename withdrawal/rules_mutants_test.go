@@ -57,7 +57,7 @@ func TestADeadTransactionIsNotSentAgain(t *testing.T) {
 // A report is the same one only with the outcome that closed the attempt.
 func TestAnAttemptIsClosedWithItsOutcome(t *testing.T) {
 	failed := withdrawal.AttemptFailed{By: worker(t0), Fence: 1, Failure: withdrawal.Retryable, Error: "x"}
-	snoozed := withdrawal.Snoozed{By: worker(t0), Fence: 1, Reason: "x"}
+	snoozed := withdrawal.GivenBack{By: worker(t0), Fence: 1, Reason: "x"}
 	w := run(t, states(t)["processing"], failed)
 	expect(t, policy, w, failed, "-")
 	expect(t, policy, w, snoozed, "fenced")
@@ -80,13 +80,13 @@ func TestAFailedJobsIDIsNotUsedAgain(t *testing.T) {
 func TestASnoozeLastsThirtyDays(t *testing.T) {
 	const month = 30 * 24 * time.Hour
 	for d, want := range map[time.Duration]string{month: "pending", month + time.Nanosecond: "invalid", month - time.Microsecond: "pending", -1: "invalid"} {
-		w := expect(t, policy, states(t)["processing"], withdrawal.Snoozed{By: worker(t0), Fence: 1, For: d}, want)
+		w := expect(t, policy, states(t)["processing"], withdrawal.GivenBack{By: worker(t0), Fence: 1, For: d}, want)
 		if want == "pending" && !w.Job.ScheduledAt.Equal(t0.Add(d)) {
 			t.Errorf("%v: scheduled at %v", d, w.Job.ScheduledAt)
 		}
 	}
 	// S16: whole microseconds, so that what is named as due can be claimed then.
-	w := run(t, states(t)["processing"], withdrawal.Snoozed{By: worker(t0), Fence: 1, For: time.Second + 999*time.Nanosecond})
+	w := run(t, states(t)["processing"], withdrawal.GivenBack{By: worker(t0), Fence: 1, For: time.Second + 999*time.Nanosecond})
 	if !w.Job.ScheduledAt.Equal(t0.Add(time.Second)) {
 		t.Errorf("scheduled at %v", w.Job.ScheduledAt)
 	}
@@ -173,7 +173,7 @@ func TestReportsUnderFencesThatHoldsEnded(t *testing.T) {
 	}
 	for fence, want := range map[int64]string{1: "fenced", 2: "-"} {
 		expect(t, policy, w, failedAttempt(t0, fence, withdrawal.Retryable), want)
-		expect(t, policy, w, withdrawal.Snoozed{By: worker(t0), Fence: fence}, want)
+		expect(t, policy, w, withdrawal.GivenBack{By: worker(t0), Fence: fence}, want)
 		for _, ev := range []withdrawal.Event{prepared(t0, fence, "x", 7), withdrawal.Dispatched{By: worker(t0), Fence: fence, Reference: "r"},
 			withdrawal.Broadcast{By: worker(t0), Fence: fence, Hash: "x"}, withdrawal.Rebroadcast{By: worker(t0), Fence: fence, Hash: "x"}} {
 			expect(t, policy, w, ev, "fenced")

@@ -45,7 +45,7 @@ func TestStopCancelsWhatIsNotOut(t *testing.T) {
 		t.Errorf("%+v", w.Attempt)
 	}
 	expect(t, policy, w, failedAttempt(t0, 1, withdrawal.Retryable), "-")
-	expect(t, policy, w, withdrawal.Snoozed{By: worker(t0), Fence: 1}, "-")
+	expect(t, policy, w, withdrawal.GivenBack{By: worker(t0), Fence: 1}, "-")
 	expect(t, policy, w, prepared(t0, 1, "tx1", 7), "illegal")
 	expect(t, policy, w, withdrawal.Dispatched{By: worker(t0), Fence: 1, Reference: "r"}, "illegal")
 	expect(t, policy, w, withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: "h"}, "illegal")
@@ -93,7 +93,7 @@ func TestHoldAndRelease(t *testing.T) {
 		t.Errorf("%+v, %+v", w.Job, w.Attempt)
 	}
 	expect(t, policy, w, failedAttempt(t0, 1, withdrawal.Permanent), "-")
-	expect(t, policy, w, withdrawal.Snoozed{By: worker(t0), Fence: 1}, "-")
+	expect(t, policy, w, withdrawal.GivenBack{By: worker(t0), Fence: 1}, "-")
 	expect(t, policy, w, prepared(t0, 1, "tx1", 7), "fenced")
 	expect(t, policy, w, withdrawal.Dispatched{By: worker(t0), Fence: 1, Reference: "r"}, "fenced")
 	expect(t, policy, w, withdrawal.Broadcast{By: worker(t0), Fence: 1, Hash: "h"}, "fenced")
@@ -180,7 +180,7 @@ func TestARepeatedDeferralBacksOff(t *testing.T) {
 		t.Error("the age is gone")
 	}
 	fence := w.Job.Lease.Fence + 1
-	for name, other := range map[string]withdrawal.Event{"retry": failedAttempt(at, fence, withdrawal.Retryable), "snooze": withdrawal.Snoozed{By: worker(at), Fence: fence},
+	for name, other := range map[string]withdrawal.Event{"retry": failedAttempt(at, fence, withdrawal.Retryable), "snooze": withdrawal.GivenBack{By: worker(at), Fence: fence},
 		"rescue": withdrawal.Elapsed{By: by(withdrawal.System, at.Add(p.Lease))}} {
 		if w := runWith(t, p, w, withdrawal.Claimed{By: worker(at)}, other); w.Job.Deferrals != 0 {
 			t.Errorf("%s: another end resets it", name)

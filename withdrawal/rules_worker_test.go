@@ -177,7 +177,7 @@ func TestRule7OldFence(t *testing.T) {
 	w = run(t, w, withdrawal.Claimed{By: worker(at)})
 	for _, ev := range []withdrawal.Event{prepared(at, 1, "tx1", 7), withdrawal.Dispatched{By: worker(at), Fence: 1, Reference: "r"},
 		withdrawal.Broadcast{By: worker(at), Fence: 1, Hash: "tx1"}, failedAttempt(at, 1, withdrawal.Permanent),
-		withdrawal.Snoozed{By: worker(at), Fence: 1}, withdrawal.Claimed{By: worker(at), Fence: 1},
+		withdrawal.GivenBack{By: worker(at), Fence: 1}, withdrawal.Claimed{By: worker(at), Fence: 1},
 		withdrawal.Rebumped{By: worker(at), Fence: 1, Hash: "x", Raw: []byte("x")}, withdrawal.Rebroadcast{By: worker(at), Fence: 1, Hash: "x"}} {
 		expect(t, policy, w, ev, "fenced")
 	}
@@ -188,13 +188,13 @@ func TestRule7OldFence(t *testing.T) {
 
 func TestRule7GivenBack(t *testing.T) {
 	for d, want := range map[time.Duration]time.Time{0: t0, time.Hour: t0.Add(time.Hour)} {
-		w := run(t, states(t)["processing"], withdrawal.Snoozed{By: worker(t0), Fence: 1, For: d})
+		w := run(t, states(t)["processing"], withdrawal.GivenBack{By: worker(t0), Fence: 1, For: d})
 		if w.Job.RetryCount != 0 || !w.Job.ScheduledAt.Equal(want) || w.Attempt.Outcome != statemachine.Deferred {
 			t.Errorf("%+v", w.Job)
 		}
-		expect(t, policy, w, withdrawal.Snoozed{By: worker(t0), Fence: 1, For: d}, "-")
+		expect(t, policy, w, withdrawal.GivenBack{By: worker(t0), Fence: 1, For: d}, "-")
 	}
 	for _, d := range []time.Duration{-1, withdrawal.MaxSnooze + 1} {
-		expect(t, policy, states(t)["processing"], withdrawal.Snoozed{By: worker(t0), Fence: 1, For: d}, "invalid")
+		expect(t, policy, states(t)["processing"], withdrawal.GivenBack{By: worker(t0), Fence: 1, For: d}, "invalid")
 	}
 }

@@ -37,7 +37,7 @@ func (p *payer) handle(ctx context.Context, w withdrawal.Withdrawal) store.HeldW
 			if _, signed := intent.(withdrawal.Prepared); !signed {
 				return result(w, intent)
 			}
-			held, err := p.Held(ctx, result(w, intent))
+			held, err := p.DoHeld(ctx, result(w, intent))
 			if err != nil { // stored or not, nothing is sent
 				return result(w, p.unclear(&w, err))
 			}
@@ -61,7 +61,7 @@ func (p *payer) unclear(w *withdrawal.Withdrawal, err error) withdrawal.Event {
 func (p *payer) again(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
 	report := withdrawal.Rebroadcast{By: p.by, Fence: w.Job.Lease.Fence, Hash: w.Job.TxHash}
 	if bump := p.chain.replacement(ctx, p.by, &w); bump != nil {
-		held, err := p.Held(ctx, result(w, bump))
+		held, err := p.DoHeld(ctx, result(w, bump))
 		if err != nil { // stored or not, it is not sent
 			return result(w, report)
 		}

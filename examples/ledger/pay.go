@@ -74,7 +74,7 @@ func (k *workers) pay(ctx context.Context, w withdrawal.Withdrawal) store.HeldWi
 	if err != nil {
 		return failed(w, withdrawal.Permanent, err)
 	}
-	stored, err := k.withdrawals.Held(ctx, say(w, withdrawal.Prepared{By: by, Fence: fence, Hash: hash, Raw: raw,
+	stored, err := k.withdrawals.DoHeld(ctx, say(w, withdrawal.Prepared{By: by, Fence: fence, Hash: hash, Raw: raw,
 		Nonce: nonce, HasNonce: true, ChainNonce: account.Nonce, HasChainNonce: true}))
 	if err != nil { // stored or not, nothing was sent: the lease ends, and the record says how to go on
 		return say(w)

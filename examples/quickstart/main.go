@@ -118,7 +118,7 @@ func serve(ctx context.Context, withdrawals *store.Withdrawals, chain uuid.UUID,
 			return say(w, withdrawal.Rebroadcast{By: by, Fence: fence, Hash: tx.Hash, Done: node.Send(ctx, tx.Raw) == nil})
 		}
 		hash, raw := sign(w.Job)
-		stored, err := withdrawals.Held(ctx, say(w, withdrawal.Prepared{By: by, Fence: fence, Hash: hash, Raw: raw}))
+		stored, err := withdrawals.DoHeld(ctx, say(w, withdrawal.Prepared{By: by, Fence: fence, Hash: hash, Raw: raw}))
 		if err != nil { // stored or not, nothing was sent: the lease ends, and the record says how to go on
 			return say(w)
 		}

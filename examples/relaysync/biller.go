@@ -104,7 +104,7 @@ func (h *host) dunning(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	steps := n.tenants.Steps("biller-1")
+	steps := n.tenants.Work("biller-1")
 	for after := ""; ; { // at each start: a clock may have been ahead
 		last, _, refused, err := n.tenants.Reconcile(ctx, steps.By(), after, 100)
 		if err = errors.Join(err, refused); err != nil {
@@ -171,7 +171,7 @@ func (n *ninetyDays) customers(ctx context.Context, hour int) error {
 
 // step does what is owed, one effect at a time, each after its intent. An intent is
 // of the account as it was decided on, an answer is stored whatever came between.
-func (n *ninetyDays) step(ctx context.Context, w *store.Steps, item worker.Item[store.DueTenant]) error {
+func (n *ninetyDays) step(ctx context.Context, w *store.TenantWork, item worker.Item[store.DueTenant]) error {
 	a, policy := item.Work.Account, n.tenants.Policy()
 	for {
 		do := policy.Next(a, item.Work.At).Action

@@ -51,7 +51,7 @@ func (p *payer) handle(ctx context.Context, w withdrawal.Withdrawal) store.HeldW
 			if _, signed := intent.(withdrawal.Prepared); !signed {
 				return result(w, intent)
 			}
-			held, err := p.Held(ctx, result(w, intent))
+			held, err := p.DoHeld(ctx, result(w, intent))
 			if err != nil { // stored or not: nothing is sent
 				return result(w, p.failed(&w, withdrawal.Unclear, err))
 			}
@@ -105,7 +105,7 @@ func (p *payer) failed(w *withdrawal.Withdrawal, kind withdrawal.Failure, err er
 func (p *payer) again(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
 	report := withdrawal.Rebroadcast{By: p.by(), Fence: w.Job.Lease.Fence, Hash: w.Job.TxHash}
 	if bump := p.bump(ctx, &w); bump != nil {
-		held, err := p.Held(ctx, result(w, bump))
+		held, err := p.DoHeld(ctx, result(w, bump))
 		if err != nil {
 			return result(w, report)
 		}

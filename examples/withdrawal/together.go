@@ -42,7 +42,7 @@ func (p *builder) handle(ctx context.Context, work store.BatchWork) store.BatchR
 
 func (p *builder) giveBack(members []withdrawal.Withdrawal, why error) (r store.BatchResult) {
 	for i := range members {
-		r.Members = append(r.Members, result(members[i], withdrawal.Snoozed{By: p.by(), Fence: members[i].Job.Lease.Fence, For: 100 * time.Millisecond, Reason: why.Error()}))
+		r.Members = append(r.Members, result(members[i], withdrawal.GivenBack{By: p.by(), Fence: members[i].Job.Lease.Fence, For: 100 * time.Millisecond, Reason: why.Error()}))
 	}
 	return r
 }

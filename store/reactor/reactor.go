@@ -53,7 +53,7 @@ func Run(ctx context.Context, relays *store.Relays, o Options) error {
 		return fmt.Errorf("%w: the URL of a server is http or https with a host, and without user, query and fragment", statemachine.ErrInvalid)
 	}
 	r := &reactor{relays: relays, o: o, wake: make(chan struct{}, 1), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
-	r.syncs = relays.Syncs(o.Name)
+	r.syncs = relays.Work(o.Name)
 	r.syncs.Unreadable = r.unreadable
 	r.client = newClient(o.Transport)
 	news := relays.Subscribe() // before the reconcile: nothing falls between
@@ -79,7 +79,7 @@ func Run(ctx context.Context, relays *store.Relays, o Options) error {
 
 type reactor struct {
 	relays *store.Relays
-	syncs  *store.RelaySyncs
+	syncs  *store.RelayWork
 	o      Options
 	client *http.Client
 	wake   chan struct{}

@@ -139,7 +139,7 @@ func TestKilledReactor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		b.create("a")
-		items, _, err := b.relays.Syncs("killed").Turn(context.Background(), nil, 1)
+		items, _, err := b.relays.Work("killed").Turn(context.Background(), nil, 1)
 		if err != nil || len(items) != 1 {
 			t.Fatal(items, err)
 		}

@@ -41,7 +41,7 @@ func claimed(t *testing.T, send transport) (*reactor, store.ClaimedRelay) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &reactor{relays: relays, syncs: relays.Syncs("r"), client: newClient(send), o: Options{URL: "http://z",
+	r := &reactor{relays: relays, syncs: relays.Work("r"), client: newClient(send), o: Options{URL: "http://z",
 		Authorize: func(context.Context, relaysync.AuthEvent) (string, error) { return "Nostr token", nil }}}
 	items, _, err := r.syncs.Turn(context.Background(), nil, 1)
 	if err != nil || len(items) != 1 {

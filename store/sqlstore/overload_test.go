@@ -88,7 +88,7 @@ func TestWholeWorkersGoOnBehindSlowConnections(t *testing.T) {
 			again := withdrawal.Rebroadcast{By: p.By, Fence: p.Fence, Hash: w.Job.TxHash, Done: true}
 			return held{Withdrawal: w, Events: []withdrawal.Event{again}}
 		}
-		stored, err := s.Held(ctx, held{Withdrawal: w, Events: []withdrawal.Event{p}})
+		stored, err := s.DoHeld(ctx, held{Withdrawal: w, Events: []withdrawal.Event{p}})
 		if err != nil {
 			return held{Withdrawal: w}
 		}

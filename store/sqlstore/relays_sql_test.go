@@ -72,7 +72,7 @@ var hostBy = relaysync.By{Actor: "host", Role: relaysync.Host}
 // clean makes relays that are synced.
 func (b *relayBench) clean(ids ...string) {
 	b.t.Helper()
-	ctx, work := b.t.Context(), b.Syncs("reactor")
+	ctx, work := b.t.Context(), b.Work("reactor")
 	for _, id := range ids {
 		e := relaysync.Created{By: hostBy, Relay: id, Tenant: "t", Subdomain: "s",
 			Config: relaysync.Config{Info: relaysync.Document(`{"pubkey":"` + strings.Repeat("ab", 32) + `"}`)}}
@@ -184,7 +184,7 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 			named("a reconcile", refused)
 			b.exec("UPDATE {relays} SET due_at = created_at WHERE id = 'bad'")
 			for _, limit := range []int{1, 10} {
-				w := b.Syncs(fmt.Sprint("reactor-", limit))
+				w := b.Work(fmt.Sprint("reactor-", limit))
 				var told error
 				w.Unreadable = func(err error) { told = err }
 				items, _, err := w.Turn(ctx, nil, limit)
@@ -221,7 +221,7 @@ func TestTenantsThatCannotBeRead(t *testing.T) {
 			}
 		}
 		b.exec(b.unchecked("tenants", "method"), "UPDATE {tenants} SET method = 'barter' WHERE id = 'bad'")
-		w := tenants.Steps("biller")
+		w := tenants.Work("biller")
 		var told error
 		w.Unreadable = func(err error) { told = err }
 		items, _, err := w.Turn(ctx, nil, 10)

@@ -322,11 +322,11 @@ func TestTheSwitchCostsOneStatementPerBeginning(t *testing.T) {
 		return err
 	})
 	costs("one preparation", 1, func() error {
-		_, err := service.Held(ctx, held[0])
+		_, err := service.DoHeld(ctx, held[0])
 		return err
 	})
 	costs("19 preparations in one transaction", 1, func() error {
-		_, err := service.Held(ctx, held[1:]...)
+		_, err := service.DoHeld(ctx, held[1:]...)
 		return err
 	})
 	costs("a broadcast", 0, func() error {

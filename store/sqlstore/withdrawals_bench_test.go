@@ -70,7 +70,7 @@ func BenchmarkWithdrawal(b *testing.B) {
 						for i := range held {
 							held[i].Events = []withdrawal.Event{step(&held[i].Withdrawal)}
 						}
-						ws, err := bank.Held(ctx, held...)
+						ws, err := bank.DoHeld(ctx, held...)
 						if err != nil {
 							return err
 						}

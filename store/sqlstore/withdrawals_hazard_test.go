@@ -137,7 +137,7 @@ func TestClaimsPayOnce(t *testing.T) {
 				}
 				done = done[:0]
 				for _, item := range items {
-					held, err := b.Held(ctx, store.HeldWithdrawal{Withdrawal: item.Work, Events: []withdrawal.Event{prepared(&item.Work)}})
+					held, err := b.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: item.Work, Events: []withdrawal.Event{prepared(&item.Work)}})
 					if err != nil {
 						return err
 					}

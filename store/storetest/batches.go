@@ -325,7 +325,7 @@ func (w *batches) batchBesideMembers(t *testing.T) {
 	e.Actor = "builder"
 	b := w.batch(t, e.Batch, e)
 	late := withdrawal.BatchSent{By: e.By, Fence: b.Batch.Lease.Fence + 1, Hash: e.Hash, Done: true}
-	busy := withdrawal.Snoozed{By: e.By, Fence: m[2].Job.Lease.Fence, For: time.Minute, Reason: "busy"}
+	busy := withdrawal.GivenBack{By: e.By, Fence: m[2].Job.Lease.Fence, For: time.Minute, Reason: "busy"}
 	_, _, err := source.Turn(ctx, []store.BatchResult{{Batch: e.Batch, Events: []withdrawal.BatchEvent{late},
 		Members: []store.HeldWithdrawal{{Withdrawal: m[2], Events: []withdrawal.Event{busy}}}}}, 0)
 	if !errors.Is(err, statemachine.ErrFenced) {

@@ -324,7 +324,7 @@ func (r *relays) subject(s store.Store[store.RelayUnit]) *relaySubject {
 				}
 			},
 		},
-		source: func(name string) source { return sourceOf(r.service.Syncs(name)) },
+		source: func(name string) source { return sourceOf(r.service.Work(name)) },
 		owed: func(t testing.TB) relaysync.Sync {
 			id := r.id()
 			return r.do(t, id, relayCreated(id, time.Time{}))

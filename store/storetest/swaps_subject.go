@@ -29,18 +29,18 @@ type swapSubject[A any] = subject[store.SwapUnit, string, string, A, swap.Event,
 
 func newDeposits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap.Deposit] {
 	p := swaptest.Policy()
-	s := must(store.NewDeposits(db, p))(t)
+	s := must(store.NewSwapDeposits(db, p))(t)
 	held := func(ctx context.Context, d swap.Deposit, events []swap.Event) ([]swap.Deposit, error) {
-		return s.Held(ctx, store.HeldDeposit{Deposit: d, Events: events})
+		return s.DoHeld(ctx, store.HeldDeposit{Deposit: d, Events: events})
 	}
 	return newSwapSubject(t, db, s, func(tx store.SwapUnit) service[string, string, swap.Deposit, swap.Event] { return s.Within(tx) }, func(tx store.SwapUnit) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, held, p.ApplyDeposit, swap.CheckDeposit, swap.ToUSDD, func(name string) source { return sourceOf(s.Work(name)) })
 }
 
 func newCredits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap.Credit] {
 	p := swaptest.Policy()
-	s := must(store.NewCredits(db, p))(t)
+	s := must(store.NewSwapCredits(db, p))(t)
 	held := func(ctx context.Context, c swap.Credit, events []swap.Event) ([]swap.Credit, error) {
-		return s.Held(ctx, store.HeldCredit{Credit: c, Events: events})
+		return s.DoHeld(ctx, store.HeldCredit{Credit: c, Events: events})
 	}
 	return newSwapSubject(t, db, s, func(tx store.SwapUnit) service[string, string, swap.Credit, swap.Event] { return s.Within(tx) }, func(tx store.SwapUnit) store.SwapRecords[swap.Credit] { return tx.Credits() }, held, p.ApplyCredit, swap.CheckCredit, swap.ToUSDC, func(name string) source { return sourceOf(s.Work(name)) })
 }

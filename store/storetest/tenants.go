@@ -164,7 +164,7 @@ func (r *tenants) overslept(t *testing.T) {
 	noError(t, r.save(r.change(t, must(r.service.Get(ctx, asleep))(t), dunning.StepBegun{By: dunningBy(dunning.Biller,
 		start.Add(1000*24*time.Hour))})))
 	dated(r.Store, start.Add(time.Minute))
-	if _, _, err := r.service.Steps("biller").Turn(ctx, nil, 1); err != nil {
+	if _, _, err := r.service.Work("biller").Turn(ctx, nil, 1); err != nil {
 		t.Fatal(err)
 	}
 	if a, err := r.service.Get(ctx, asleep); err != nil || !a.Tenant.DueAt.Equal(start.Add(time.Hour+time.Minute)) {

@@ -93,7 +93,7 @@ func (r *tenants) subject(s store.Store[store.TenantUnit]) *tenantSubject {
 				return err
 			},
 		},
-		source: func(name string) source { return sourceOf(steps{r.service.Steps(name)}) },
+		source: func(name string) source { return sourceOf(steps{r.service.Work(name)}) },
 		owed: func(t testing.TB) dunning.Account {
 			id := r.id()
 			e := issued(id + "-invoice")
@@ -151,7 +151,7 @@ func (o ownLines) Transitions(id string) ([]statemachine.Transition[string], err
 }
 
 // steps are a source that has no lease to give back.
-type steps struct{ *store.Steps }
+type steps struct{ *store.TenantWork }
 
 func (s steps) Release(d store.DueTenant) store.HeldTenant {
 	return store.HeldTenant{Account: d.Account}

@@ -251,7 +251,7 @@ func (f *fields) reviewed() {
 // requeued: a second job, with the transactions of the first.
 func (f *fields) requeued() {
 	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.High}, "alice")
-	f.do(withdrawal.Claimed{}, withdrawal.Snoozed{For: time.Minute, Reason: "no money"})
+	f.do(withdrawal.Claimed{}, withdrawal.GivenBack{For: time.Minute, Reason: "no money"})
 	f.later()
 	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "old", Raw: []byte{4}, Input: "input"}, withdrawal.Broadcast{Hash: "old"}, dead("old"))
 	f.later()

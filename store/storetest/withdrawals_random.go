@@ -44,7 +44,7 @@ func (w *withdrawals) eightWorkers(t *testing.T) {
 	handle := func(_ context.Context, a withdrawal.Withdrawal) store.HeldWithdrawal {
 		p := prepared(&a, time.Time{})
 		p.Actor = a.Job.Lease.Holder
-		held, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{p}})
+		held, err := w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{p}})
 		if err != nil {
 			t.Errorf("%s: %v", a.Request.ID, err)
 			stop()

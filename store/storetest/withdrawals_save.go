@@ -22,7 +22,7 @@ func (w *withdrawals) handOver(t *testing.T) {
 	holder, next := w.processing(t, chain, start), w.pending(t, chain, start)
 	at := start
 	for range 4 {
-		give := w.change(t, holder, withdrawal.Snoozed{By: workerAt(at), Fence: holder.Job.Lease.Fence})
+		give := w.change(t, holder, withdrawal.GivenBack{By: workerAt(at), Fence: holder.Job.Lease.Fence})
 		take := w.change(t, next, withdrawal.Claimed{By: workerAt(at)})
 		changes := []withdrawal.Change{take, give}
 		if at.Second()%2 == 0 {
@@ -34,7 +34,7 @@ func (w *withdrawals) handOver(t *testing.T) {
 		holder, next = w.get(t, take.New.Request.ID), w.get(t, give.New.Request.ID)
 		at = at.Add(time.Second)
 	}
-	w.do(t, holder.Request.ID, withdrawal.Snoozed{By: workerAt(at), Fence: holder.Job.Lease.Fence})
+	w.do(t, holder.Request.ID, withdrawal.GivenBack{By: workerAt(at), Fence: holder.Job.Lease.Fence})
 	holder = w.get(t, holder.Request.ID)
 	first, second := w.change(t, holder, withdrawal.Claimed{By: workerAt(at)}), w.change(t, next, withdrawal.Claimed{By: workerAt(at)})
 	taken(t, w.save(first, second), withdrawal.ErrSlotTaken, holder.Job.ID)
@@ -239,7 +239,7 @@ func (w *withdrawals) slots(t *testing.T) {
 	w.do(t, first.Request.ID, withdrawal.Claimed{By: workerAt(start)})
 	claim := w.change(t, second, withdrawal.Claimed{By: workerAt(start)})
 	taken(t, w.save(claim), withdrawal.ErrSlotTaken, first.Job.ID)
-	w.do(t, first.Request.ID, withdrawal.Snoozed{By: workerAt(start), Fence: 1, For: time.Hour})
+	w.do(t, first.Request.ID, withdrawal.GivenBack{By: workerAt(start), Fence: 1, For: time.Hour})
 	noError(t, w.save(claim), "the slot is free again")
 	free := []withdrawal.Withdrawal{w.processing(t, utxos, start), w.processing(t, utxos, start)}
 	if free[0].Job.Slot.Valid || free[0].Job.Wallet != free[1].Job.Wallet {

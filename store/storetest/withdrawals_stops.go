@@ -56,7 +56,7 @@ func (w *withdrawals) switchedOff(t *testing.T) {
 	}
 	noError(t, w.service.PutHotWallet(ctx, all...))
 	send := func(a withdrawal.Withdrawal, ev withdrawal.Event) error {
-		_, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{ev}})
+		_, err := w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{ev}})
 		return err
 	}
 	refusedWith(t, send(pending, withdrawal.Claimed{By: workerAt(start)}), withdrawal.ErrOnHold, "a claim")
@@ -78,7 +78,7 @@ func (w *withdrawals) staleHead(t *testing.T) {
 		{w.pending, func(*withdrawal.Withdrawal) withdrawal.Event { return withdrawal.Claimed{By: workerAt(start)} }},
 		{w.processing, func(a *withdrawal.Withdrawal) withdrawal.Event { return prepared(a, start) }},
 		{w.processing, func(*withdrawal.Withdrawal) withdrawal.Event {
-			return withdrawal.Snoozed{By: workerAt(start), Fence: 1, For: time.Minute}
+			return withdrawal.GivenBack{By: workerAt(start), Fence: 1, For: time.Minute}
 		}},
 	} {
 		a := x.from(t, w.payingChain(t), start)
@@ -86,7 +86,7 @@ func (w *withdrawals) staleHead(t *testing.T) {
 		old.Request.Version--
 		refusedWith(t, w.save(w.change(t, old, x.ev(&a))), statemachine.ErrConflict, "a job under an old request")
 		same(t, "nothing is stored", plain(t, w.get(t, a.Request.ID)), plain(t, a))
-		refusedWith(t, errOf(w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: old, Events: []withdrawal.Event{x.ev(&a)}})), statemachine.ErrConflict, "the same, held")
+		refusedWith(t, errOf(w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: old, Events: []withdrawal.Event{x.ev(&a)}})), statemachine.ErrConflict, "the same, held")
 		before := w.change(t, a, x.ev(&a))
 		w.do(t, a.Request.ID, withdrawal.Held{By: operatorAt(start)})
 		refusedWith(t, w.save(before), statemachine.ErrConflict, "a step that was decided before the hold (M7)")

@@ -34,7 +34,7 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 			return tx.Withdrawals()
 		},
 		held: func(ctx context.Context, a withdrawal.Withdrawal, events ...withdrawal.Event) (withdrawal.Withdrawal, error) {
-			all, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: a, Events: events})
+			all, err := w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: a, Events: events})
 			if err != nil {
 				return a, err
 			}
@@ -212,7 +212,7 @@ func (w *withdrawals) stages() []withdrawalStage {
 		},
 		back: func(a *withdrawal.Withdrawal) []withdrawal.Event {
 			fence := a.Job.Lease.Fence + 1
-			return []withdrawal.Event{claim, withdrawal.Snoozed{By: workerAt(start), Fence: fence}}
+			return []withdrawal.Event{claim, withdrawal.GivenBack{By: workerAt(start), Fence: fence}}
 		},
 	}, {
 		name: "a job in processing", events: processing,
@@ -220,7 +220,7 @@ func (w *withdrawals) stages() []withdrawalStage {
 			return withdrawal.Prepared{By: workerAt(start), Fence: 1, Hash: hash(i) + " of " + a.Job.ID.String(), Raw: []byte{1, 2, 3}, Input: fmt.Sprint("input ", i, " of ", a.Job.ID)}
 		},
 		back: func(*withdrawal.Withdrawal) []withdrawal.Event {
-			return []withdrawal.Event{withdrawal.Snoozed{By: workerAt(start), Fence: 1}, claim}
+			return []withdrawal.Event{withdrawal.GivenBack{By: workerAt(start), Fence: 1}, claim}
 		},
 	}, {
 		name: "a job that is sent", events: out,

@@ -45,7 +45,7 @@ func (w *withdrawals) stopped(t *testing.T) {
 			w.stop(t, scope, level)
 			for name, ev := range map[string]withdrawal.Event{"a preparation": prepared(&a, now), "a dispatch": withdrawal.Dispatched{By: workerAt(now), Fence: 1, Reference: "r"}} {
 				refusedWith(t, errOf(w.service.Do(ctx, a.Request.ID, ev)), withdrawal.ErrOnHold, name)
-				_, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{ev}})
+				_, err := w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{ev}})
 				refusedWith(t, err, withdrawal.ErrOnHold, name+" of who holds it")
 			}
 			for name, x := range map[string]struct {
@@ -59,7 +59,7 @@ func (w *withdrawals) stopped(t *testing.T) {
 					t.Errorf("%s costs an attempt: %v, %d", name, got.Job.Status, got.Job.RetryCount)
 				}
 			}
-			w.do(t, c.Request.ID, withdrawal.Snoozed{By: workerAt(now), Fence: 1})
+			w.do(t, c.Request.ID, withdrawal.GivenBack{By: workerAt(now), Fence: 1})
 			w.do(t, out.Request.ID, withdrawal.Broadcast{By: workerAt(now), Fence: 1, Hash: out.Job.TxHash}) // what happened is told
 			if enqueued, wait, err := w.service.EnqueueDue(ctx, utxos, 10, func(withdrawal.Request) withdrawal.Enqueued { return w.enqueued(now, withdrawal.Normal) }); len(enqueued) > 0 || wait <= 0 || err != nil {
 				t.Errorf("%d are enqueued, wait %v, %v", len(enqueued), wait, err)

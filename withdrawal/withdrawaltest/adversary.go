@@ -102,7 +102,7 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 		func() withdrawal.Event {
 			return withdrawal.AttemptFailed{By: by, Fence: fence, Failure: rapid.SampledFrom(withdrawal.Failure(0).Values()).Draw(t, "failure"), Error: "e"}
 		},
-		func() withdrawal.Event { return withdrawal.Snoozed{By: by, Fence: fence, For: time.Minute} },
+		func() withdrawal.Event { return withdrawal.GivenBack{By: by, Fence: fence, For: time.Minute} },
 		func() withdrawal.Event {
 			return withdrawal.Rebumped{By: by, Fence: fence, Hash: fresh(), Raw: []byte{2}, Nonce: j.Nonce, HasNonce: j.HasNonce, Input: replaced,
 				Cancel: rapid.Bool().Draw(t, "cancel")}
@@ -311,7 +311,7 @@ func late(l statemachine.Lease, ev withdrawal.Event) bool {
 		fence, by = e.Fence, e.By
 	case withdrawal.Rebroadcast:
 		fence, by = e.Fence, e.By
-	case withdrawal.Snoozed:
+	case withdrawal.GivenBack:
 		fence, by = e.Fence, e.By
 	default:
 		return false

@@ -232,7 +232,7 @@ func (w *batchWorld) sign() {
 		}
 	}
 	for i := range group { // what it does not pay
-		w.do(w.index(&group[i]), withdrawal.Snoozed{By: w.by(withdrawal.WithdrawalWorker), Fence: group[i].Job.Lease.Fence, Reason: "not paid"})
+		w.do(w.index(&group[i]), withdrawal.GivenBack{By: w.by(withdrawal.WithdrawalWorker), Fence: group[i].Job.Lease.Fence, Reason: "not paid"})
 	}
 }
 

@@ -69,7 +69,7 @@ func (x *simulation) turn(h *hand, events ...withdrawal.Event) {
 func (x *simulation) held(h *hand, ev withdrawal.Event) bool {
 	x.say("%v by %s: %T %+v", h.item.Work.Request.ID[1], h.by.Actor, ev, ev)
 	lease := x.get(h.item.Work.Request.ID).Job.Lease
-	ws, err := x.s.Held(context.Background(), store.HeldWithdrawal{Withdrawal: h.item.Work, Events: []withdrawal.Event{ev}})
+	ws, err := x.s.DoHeld(context.Background(), store.HeldWithdrawal{Withdrawal: h.item.Work, Events: []withdrawal.Event{ev}})
 	if !x.must(err) {
 		h.item = nil
 		return false
@@ -121,7 +121,7 @@ func (x *simulation) execute(h *hand) {
 		x.turn(h, failed(withdrawal.InsufficientBalance))
 		return
 	case k == 2:
-		x.turn(h, withdrawal.Snoozed{By: h.by, Fence: fence, For: time.Duration(x.IntN(2)) * time.Minute})
+		x.turn(h, withdrawal.GivenBack{By: h.by, Fence: fence, For: time.Duration(x.IntN(2)) * time.Minute})
 		return
 	}
 	if x.signer {
