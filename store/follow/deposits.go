@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/btcsuite/btcd/wire/v2"
@@ -42,8 +41,13 @@ type DepositFunc func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, fact
 // two of them would share the deposits out. From may be zero, which is Beginning: what is
 // in the host's books already is kept out by DepositPolicy.From, not by Now, since a
 // rescan or a reorganisation writes lines of old outputs too. A deposit that fails
-// alone stops the consumer, or with Park is put off: by a minute, and twice as long each
-// time up to a day, and until the process ends. Any number of processes may run it.
+// alone stops the consumer, or with Park is parked as a line is, and counted by [StatsOf]. Any number of
+// processes may run it.
+//
+// Whenever a process gets the lease, at its start above all, it looks through all outputs in the chain, so
+// that a policy that knows more customers than that of the last release finds what they were paid before.
+// Where DepositPolicy.Customer learns of a customer while the process runs, and outputs of that owner may
+// be in the chain already, say [RescanDeposits].
 func Deposits(ctx context.Context, db *sqlstore.Store, c Consumer, p utxo.DepositPolicy, fn DepositFunc) error {
 	r, err := newDeposits(db, c, p, fn)
 	if err != nil {
@@ -63,7 +67,7 @@ func newDeposits(db *sqlstore.Store, c Consumer, p utxo.DepositPolicy, fn Deposi
 	if c.From == 0 {
 		c.From = Beginning
 	}
-	d := &deposits{policy: p, fn: fn, later: map[wire.OutPoint]putOff{}}
+	d := &deposits{policy: p, fn: fn}
 	r, err := newRunner(db, c, d.file)
 	if err != nil {
 		return nil, err
@@ -72,34 +76,59 @@ func newDeposits(db *sqlstore.Store, c Consumer, p utxo.DepositPolicy, fn Deposi
 	return r, nil
 }
 
+// RescanDeposits makes the running [Deposits], in whatever process, look through all outputs in the chain once
+// more, as it does at its start. A host says it after its DepositPolicy.Customer has learnt of an owner whose
+// outputs may have been given before. It is [statemachine.ErrNotFound] where Deposits never ran.
+func RescanDeposits(ctx context.Context, db *sqlstore.Store) error {
+	return db.Update(ctx, func(u store.Unit) error {
+		c, err := sqlstore.ConsumersOf(u)
+		if err != nil {
+			return err
+		}
+		now, err := u.Now()
+		if err != nil {
+			return err
+		}
+		row, err := c.Get(DepositsName)
+		if err == nil && row.Name == "" {
+			err = fmt.Errorf("%w: no consumer %q", statemachine.ErrNotFound, DepositsName)
+		}
+		if err != nil {
+			return err
+		}
+		next := row
+		next.Fence, next.Until = row.Fence+1, now // whoever gets the lease now knows nothing of what was seen before
+		is, err := c.Move(row, next)
+		if err == nil && !is {
+			err = store.ErrRetry
+		}
+		return err
+	})
+}
+
 // deposits is what a process knows of the deposits between two steps.
 type deposits struct {
 	policy utxo.DepositPolicy
 	fn     DepositFunc
 	most   int
 
-	fence int64  // of the lease that the rest was learnt under
-	seen  string // the state of the chain that all due deposits were looked at in; empty: none
-	sweep sweep
-	later map[wire.OutPoint]putOff
+	fence   int64  // of the lease that the rest was learnt under
+	scanned int64  // up to which transaction all outputs were compared with what is on file
+	whole   bool   // they were, up to the last one
+	seen    string // the state of the chain that all due deposits were looked at in; empty: none
+	sweep   sweep
 }
 
 // sweep is how far all due deposits were looked at, in one state of the chain.
 type sweep struct {
 	chain  string
-	began  time.Time
 	shaken bool          // those that wait are done
 	after  *utxo.Deposit // the last one
 }
 
-// putOff is a deposit that failed alone.
-type putOff struct {
-	tries int
-	next  time.Time
-}
-
-// waits reports whether its next try is still to come.
-func (o putOff) waits(now time.Time) bool { return !statemachine.Due(now, o.next, retries.Cap) }
+// scans is how many pages of transactions are compared with what is on file between two commits, which
+// renew the lease.
+const scans = 20
 
 // file puts the outputs of the lines' transactions on file, and the blocks of those that
 // are. It posts nothing.
@@ -120,19 +149,33 @@ func (d *deposits) file(ctx context.Context, _ sqlstore.Tx, unit store.Unit, lin
 	if err != nil {
 		return err
 	}
+	found, old, moved, err := d.news(of, sights, now)
+	if err != nil {
+		return err
+	}
+	if len(found)+len(moved) > 0 {
+		d.seen, d.sweep = "", sweep{}
+	}
+	if err := of.Insert(found...); err != nil {
+		return err
+	}
+	return move(of, old, moved)
+}
+
+// news compares outputs with what is on file of them: found is to be put on file, and old becomes moved.
+func (d *deposits) news(of sqlstore.Deposits, sights []utxo.DepositSight, now time.Time) (found, old, moved []utxo.Deposit, err error) {
 	ops := make([]wire.OutPoint, len(sights))
 	for i := range sights {
 		ops[i] = sights[i].OutPoint
 	}
 	stored, err := of.Named(ops...)
 	if err != nil {
-		return err
+		return nil, nil, nil, err
 	}
 	known := map[wire.OutPoint]*utxo.Deposit{}
 	for i := range stored {
 		known[stored[i].OutPoint] = &stored[i]
 	}
-	var found, old, moved []utxo.Deposit
 	for i := range sights {
 		s := &sights[i]
 		switch row := known[s.OutPoint]; {
@@ -144,13 +187,63 @@ func (d *deposits) file(ctx context.Context, _ sqlstore.Tx, unit store.Unit, lin
 			old, moved = append(old, *row), append(moved, row.Seen(*s))
 		}
 	}
-	if len(found)+len(moved) > 0 {
-		d.seen, d.sweep = "", sweep{}
+	return found, old, moved, nil
+}
+
+// unfiled looks for deposits that are on no file although their lines were given: to a process whose policy
+// did not know their owner as a customer yet, or began at a higher block. It looks through all outputs in the
+// chain once in each lease, page by page.
+func (d *deposits) unfiled(of sqlstore.Deposits, now time.Time) (*task, error) {
+	last, err := of.LastTx()
+	if err != nil {
+		return nil, err
 	}
-	if err := of.Insert(found...); err != nil {
+	for range scans {
+		after, to := d.scanned, d.scanned+store.MaxPage
+		if after >= last {
+			d.whole = true
+			return nil, nil
+		}
+		sights, err := of.Between(after, to)
+		if err != nil {
+			return nil, err
+		}
+		found, _, _, err := d.news(of, sights, now)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) > 0 {
+			return &task{items: 1, then: func() { d.scanned, d.seen, d.sweep = to, "", sweep{} },
+				run: func(_ context.Context, _ sqlstore.Tx, unit store.Unit) error { return d.scan(unit, after, to) }}, nil
+		}
+		d.scanned = to
+	}
+	return &task{then: func() {}, run: func(context.Context, sqlstore.Tx, store.Unit) error { return nil }}, nil
+}
+
+// scan puts the outputs of some transactions on file. No block may come or leave meanwhile: the line of a
+// block that leaves between the look and the commit would have no row to change.
+func (d *deposits) scan(unit store.Unit, after, to int64) error {
+	of, err := sqlstore.DepositsOf(unit)
+	if err != nil {
 		return err
 	}
-	return move(of, old, moved)
+	now, err := unit.Now()
+	if err == nil {
+		err = of.Lock(0)
+	}
+	if err != nil {
+		return err
+	}
+	sights, err := of.Between(after, to)
+	if err != nil {
+		return err
+	}
+	found, _, _, err := d.news(of, sights, now)
+	if err != nil {
+		return err
+	}
+	return of.Insert(found...)
 }
 
 // move writes deposits that were read in this transaction. Where another transaction has
@@ -170,18 +263,26 @@ func (d *deposits) look(u store.Unit, look sideLook) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
+	if look.due.Consumer != "" {
+		return d.again(look.due)
+	}
 	if look.fence != d.fence {
-		d.fence, d.seen, d.sweep = look.fence, "", sweep{}
+		d.fence, d.scanned, d.whole, d.seen, d.sweep = look.fence, 0, false, "", sweep{}
+	}
+	if !d.whole {
+		if t, err := d.unfiled(of, look.now); t != nil || err != nil {
+			return t, err
+		}
 	}
 	chain, tip, err := chainOf(of)
 	if err != nil {
 		return nil, err
 	}
 	if d.sweep.chain == "" {
-		if chain == d.seen && !d.retry(look.now) {
+		if chain == d.seen {
 			return nil, nil
 		}
-		d.sweep = sweep{chain: chain, began: look.now}
+		d.sweep = sweep{chain: chain}
 	}
 	most := d.most
 	if look.single {
@@ -195,7 +296,6 @@ func (d *deposits) look(u store.Unit, look sideLook) (*task, error) {
 			return nil, err
 		case len(page) == 0 && at.shaken:
 			d.seen, d.sweep = at.chain, sweep{}
-			maps.DeleteFunc(d.later, func(_ wire.OutPoint, off putOff) bool { return !off.waits(at.began) }) // was tried, or is not due
 			return nil, nil
 		case len(page) == 0:
 			at.shaken, at.after = true, nil
@@ -205,11 +305,15 @@ func (d *deposits) look(u store.Unit, look sideLook) (*task, error) {
 		if err != nil {
 			return nil, err
 		}
+		parked, err := parkedOf(u, page)
+		if err != nil {
+			return nil, err
+		}
 		var due []utxo.Deposit
 		for i := range judged {
 			at.after = &page[i]
-			off, waits := d.later[page[i].OutPoint]
-			if judged[i].calls() && !(waits && off.waits(at.began)) {
+			key := depositKey(page[i].OutPoint)
+			if judged[i].calls() && !parked[key.Key()] {
 				due = append(due, page[i])
 			}
 			if len(due) == most {
@@ -217,7 +321,7 @@ func (d *deposits) look(u store.Unit, look sideLook) (*task, error) {
 			}
 		}
 		if len(due) > 0 {
-			return d.task(due, at, look.now), nil
+			return d.task(due, func() { d.sweep = at }), nil
 		}
 		d.sweep = at
 	}
@@ -231,14 +335,32 @@ func (d *deposits) page(of sqlstore.Deposits, at sweep, tip int32) ([]utxo.Depos
 	return of.Waiting(d.policy.Minimum, at.after, store.MaxPage)
 }
 
-// retry reports whether one that was put off may be tried.
-func (d *deposits) retry(now time.Time) bool {
-	for _, off := range d.later {
-		if !off.waits(now) {
-			return true
-		}
+// depositKey is what a deposit is parked by.
+func depositKey(op wire.OutPoint) sqlstore.Line {
+	return itemKey(utxo.DepositMachine.Name(), op.String())
+}
+
+// parkedOf returns which of some deposits are parked, by their keys.
+func parkedOf(u store.Unit, page []utxo.Deposit) (map[string]bool, error) {
+	c, err := sqlstore.ConsumersOf(u)
+	if err != nil {
+		return nil, err
 	}
-	return false
+	keys := make([]sqlstore.Line, len(page))
+	for i := range page {
+		keys[i] = depositKey(page[i].OutPoint)
+	}
+	return c.ParkedOf(DepositsName, keys)
+}
+
+// again is the task of a deposit that was parked. Where nothing is to be posted of it any more, it is
+// parked no longer, and the next state of the chain is a reason to look at it.
+func (d *deposits) again(p sqlstore.Parked) (*task, error) {
+	op, err := wire.NewOutPointFromString(p.ID)
+	if err != nil {
+		return nil, fmt.Errorf("%w: a parked deposit %q: %w", statemachine.ErrCorrupt, p.ID, err)
+	}
+	return d.task([]utxo.Deposit{{OutPoint: *op}}, func() {}), nil
 }
 
 // chainOf names a state of the chain, and how far it was matched against wallets and
@@ -288,28 +410,13 @@ func (d *deposits) judge(of sqlstore.Deposits, all []utxo.Deposit, now time.Time
 
 // task posts what is to be posted of some deposits. They are judged anew in its
 // transaction.
-func (d *deposits) task(due []utxo.Deposit, at sweep, now time.Time) *task {
+func (d *deposits) task(due []utxo.Deposit, then func()) *task {
 	ops := make([]wire.OutPoint, len(due))
 	for i := range due {
 		ops[i] = due[i].OutPoint
 	}
-	next := func() { d.sweep = at }
-	return &task{name: "deposit " + ops[0].String(), items: len(due),
-		run: func(ctx context.Context, tx sqlstore.Tx, unit store.Unit) error { return d.post(ctx, tx, unit, ops) },
-		done: func() {
-			for _, op := range ops {
-				delete(d.later, op)
-			}
-			next()
-		},
-		parked: func() {
-			off := d.later[ops[0]]
-			off.next = now.Add(retries.Delay(min(off.tries, 64), 0))
-			off.tries++
-			d.later[ops[0]] = off
-			next()
-		},
-	}
+	return &task{machine: utxo.DepositMachine.Name(), id: ops[0].String(), items: len(due), then: then,
+		run: func(ctx context.Context, tx sqlstore.Tx, unit store.Unit) error { return d.post(ctx, tx, unit, ops) }}
 }
 
 func (d *deposits) post(ctx context.Context, tx sqlstore.Tx, unit store.Unit, ops []wire.OutPoint) error {

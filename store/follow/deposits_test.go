@@ -3,7 +3,9 @@ package follow
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -396,6 +398,20 @@ func TestADepositThatFails(t *testing.T) {
 		if err != nil || stats.Waiting != 2 || stats.WaitingAmount != 11 || !stats.WaitsSince.Equal(x.now) {
 			t.Errorf("%+v, %v", stats, err)
 		}
+		// Both are counted and named, in whatever process, and a restart does not forget when they are tried.
+		n, err := StatsOf(ctx, x.store, DepositsName)
+		if a := Alerts(n, Thresholds{Parked: 1}); err != nil || n.Parked != 2 || n.Oldest.Error != errBooks.Error() ||
+			len(a) != 1 || a[0].Name != "consumer parked" || !strings.Contains(a[0].Text, utxotest.Out(bad, 0).Hash.String()) {
+			t.Errorf("%+v, %v, %v", n, a, err)
+		}
+		parks.release(ctx)
+		parks = runner(Consumer{OnFailure: Park})
+		if err := settle(ctx, parks); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := StatsOf(ctx, x.store, DepositsName); err != nil || again.Parked != 2 || again.Oldest != n.Oldest {
+			t.Errorf("after a restart: %+v, not %+v, %v", again.Oldest, n.Oldest, err)
+		}
 		fails = false
 		x.connect() // a reason to look at all that waits
 		x.pass(time.Minute - time.Microsecond)
@@ -410,7 +426,7 @@ func TestADepositThatFails(t *testing.T) {
 		x.check()
 		x.is("a minute later", bad, 0, "credited 1")
 		x.is("its sibling", bad, 1, "credited 1")
-		if s, err := StatsOf(ctx, x.store, DepositsName); err != nil || s.Stopped || s.Error != "" {
+		if s, err := StatsOf(ctx, x.store, DepositsName); err != nil || s.Stopped || s.Error != "" || s.Parked != 0 {
 			t.Errorf("%+v, %v", s, err)
 		}
 		// A policy that makes no sense fails likewise, and credits nothing.
@@ -423,6 +439,131 @@ func TestADepositThatFails(t *testing.T) {
 		}
 		x.is("a depth of 0", tx, 0, "waiting 0")
 	})
+}
+
+// A deposit that fails waits twice as long each time, and is parked no longer where nothing is to be posted of it
+// any more. It comes back with its block.
+func TestAParkedDeposit(t *testing.T) {
+	exchanges(t, func(t *testing.T, x *exchange) {
+		ctx, fails, tries := t.Context(), true, 0
+		tx := x.pays(to("ann", 7))
+		r, err := newDeposits(x.store, Consumer{OnFailure: Park}, x.policy,
+			func(ctx context.Context, db sqlstore.Tx, u store.Unit, facts []Fact) error {
+				if tries++; fails {
+					return errBooks
+				}
+				return x.credit(ctx, db, u, facts)
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.r.release(ctx)
+		x.r = r
+		x.mine(tx)
+		x.blocks(depth)
+		for n := range 3 {
+			if tries != n+1 {
+				t.Errorf("%d tries after %d waits", tries, n)
+			}
+			x.pass(time.Minute<<n - 1000)
+			x.work()
+			if tries != n+1 {
+				t.Errorf("%d tries just before the wait number %d ends", tries, n+1)
+			}
+			x.pass(1000)
+			x.work()
+		}
+		lost := x.drop(depth + 1)
+		x.pass(time.Hour)
+		x.work()
+		if s, err := StatsOf(ctx, x.store, DepositsName); err != nil || s.Parked != 0 || tries != 4 {
+			t.Errorf("of a deposit that is in no block: %+v, %v, %d tries", s, err, tries)
+		}
+		fails = false
+		for i := range lost {
+			x.do(lost[len(lost)-1-i])
+			x.chain = append(x.chain, lost[len(lost)-1-i])
+		}
+		x.work()
+		x.is("back in the chain", tx, 0, "credited 1")
+	})
+}
+
+// Not more than MaxParked deposits are parked: the consumer stops instead.
+func TestNoMoreThanMaxParkedDeposits(t *testing.T) {
+	x := newExchange(newHost(t, sqlstore.SQLite))
+	r, err := newDeposits(x.store, Consumer{OnFailure: Park}, x.policy,
+		func(context.Context, sqlstore.Tx, store.Unit, []Fact) error { return errBooks })
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.r.release(t.Context())
+	x.r = r
+	x.mine(x.pays(to("ann", 7)))
+	full := make([]sqlstore.Line, MaxParked)
+	for i := range full {
+		full[i] = sqlstore.Line{Transition: statemachine.Transition[string]{Machine: "m", ID: fmt.Sprint(i), Version: 1}, Aggregate: "other", Root: "m"}
+	}
+	if err := x.store.Update(t.Context(), func(u store.Unit) error {
+		of, err := sqlstore.ConsumersOf(u)
+		if err != nil {
+			return err
+		}
+		return of.Park(parkable(r.Consumer, full, 0, errBooks, x.now)...)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for range depth - 1 {
+		x.connect()
+	}
+	if err := settle(t.Context(), r); !errors.Is(err, ErrTooManyParked) || !errors.Is(err, errBooks) {
+		t.Error(err)
+	}
+}
+
+// An owner who becomes a customer after the output's line was given: the next process finds what is in the chain,
+// and so does one that runs, once somebody says RescanDeposits. From is a height of the policy likewise.
+func TestACustomerWhoIsKnownLater(t *testing.T) {
+	exchanges(t, func(t *testing.T, x *exchange) {
+		customer := false
+		is := x.policy.Customer
+		x.policy.Customer = func(o utxo.Owner) bool { return is(o) && (customer || o.Tag != "ann") }
+		x.policy.From = map[utxo.WalletID]int32{1: 2}
+		x.restart()
+		below, early, spent, late := x.pays(to("ben", 4)), x.pays(to("ann", 5)), x.pays(to("ann", 6)), x.pays(to("ann", 7))
+		x.mine(below)
+		x.mine(early, spent)
+		x.mine(x.spends(utxotest.Out(spent, 0), to("hot", 5)))
+		x.blocks(depth)
+		x.is("of nobody", early, 0, "")
+		customer = true
+		x.blocks(1)
+		x.is("the running process was told nothing", early, 0, "")
+		if err := RescanDeposits(t.Context(), x.store); err != nil {
+			t.Fatal(err)
+		}
+		x.work()
+		x.is("the running process is told", early, 0, "credited 1")
+		x.is("and spent since", spent, 0, "credited 1")
+		x.is("below From", below, 0, "")
+
+		customer = false
+		x.restart()
+		x.mine(late)
+		x.work()
+		x.is("of nobody again", late, 0, "")
+		customer, x.policy.From = true, nil
+		x.restart()
+		x.work()
+		x.is("another process, too early", late, 0, "waiting 0")
+		x.is("another process, of a lower From", below, 0, "credited 1")
+		x.blocks(depth)
+		x.is("another process", late, 0, "credited 1")
+	})
+	x := newExchange(newHost(t, sqlstore.SQLite))
+	if err := RescanDeposits(t.Context(), x.store); !errors.Is(err, statemachine.ErrNotFound) {
+		t.Error(err)
+	}
 }
 
 func TestDepositAlerts(t *testing.T) {

@@ -23,11 +23,16 @@
 //
 // # Failures
 //
-// A function fails by an error, a panic, or by working longer than its lease. The
+// A function fails by an error or a panic. The
 // lines of a page that failed come again one at a time. Of a line that fails alone,
 // the consumer stops ([Stop]), or parks it and goes on without its aggregate
 // ([Park]). Errors of the database (no connection, a deadlock, a commit with an unknown
 // end) are not the function's: the same lines come again, later each time.
+//
+// A function that works until the lease ends has not failed either, since a slow database cannot be told from
+// a slow function: all of it is undone, the lines of its page come one at a time, and a
+// line that outlasts the lease alone comes again within ten seconds, whatever OnFailure says. The alert
+// "consumer late" says so until it is done.
 //
 // [store.ErrRestored] and [store.ErrCursor] end Run: the database went back. Once it was
 // told so, consumers go on from the cursors that came back with it.

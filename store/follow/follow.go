@@ -41,8 +41,8 @@ type Consumer struct {
 	Domains []store.Domain // one at least
 	From    From           // where a new name begins: [Beginning] or [Now]; [Here] adds domains to a name on file
 	// Lease is how long a process is alone with the consumer after each write, and
-	// the most time that the function has; it has half of it at least. Zero means a
-	// minute; up to an hour.
+	// the most time that the function has; it has half of it at least. A line that needs
+	// longer comes again, later each time, see [Stats].Late. Zero means a minute; up to an hour.
 	Lease time.Duration
 	// Lines is how many lines a call of the function gets at most: 1 to 1,000, zero
 	// means 100.
@@ -85,12 +85,13 @@ func (r *runner) run(ctx context.Context) error {
 	pause := statemachine.Backoff{Base: 50 * time.Millisecond, Cap: 10 * time.Second}
 	for failures := 0; ; {
 		wait, err := r.step(ctx)
+		v := judge(r.Consumer, err, 0, false)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case err == nil:
 			failures = 0
-		case judge(r.Consumer, err, 0, false) == again:
+		case v == again, v == late:
 			r.Log.Warn("settle: a consumer waits for the database", slog.String("consumer", r.Name), slog.Any("error", err))
 			wait = pause.Delay(failures, 0)
 			failures++

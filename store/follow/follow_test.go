@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -165,40 +166,95 @@ func TestTakeover(t *testing.T) {
 	})
 }
 
-// A function that works longer than its lease is undone, and is a failure.
-func TestAHungFunction(t *testing.T) {
+// A line that outlasts the lease is undone and stops nothing: it comes again, and is counted until it is done.
+func TestALineThatOutlastsTheLease(t *testing.T) {
 	both(t, func(t *testing.T, h *host) {
 		h.order()
 		var end context.CancelFunc
-		hung := func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lines []Line) error {
-			if err := h.post(ctx, tx, unit, lines); err != nil {
-				return err
+		for _, on := range []OnFailure{Stop, Park} {
+			c := h.consumer()
+			c.OnFailure = on
+			r := h.runner(h.store, c, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lines []Line) error {
+				if err := h.post(ctx, tx, unit, lines); err != nil {
+					return err
+				}
+				end()
+				<-ctx.Done()
+				return ctx.Err()
+			})
+			lease := time.Duration(0)
+			r.limit = func(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
+				ctx, end = context.WithCancel(ctx)
+				lease = left
+				return ctx, end
 			}
-			end()
-			<-ctx.Done()
-			return nil
+			for n := range int64(3) {
+				err := settle(t.Context(), r)
+				s := h.stats()
+				if a := Alerts(s, Thresholds{}); judge(c, err, 1, false) != late || s.Stopped || s.Error == "" || s.Cursor != "" ||
+					s.Late != n+1 || s.Parked != 0 || len(a) != 1 || a[0].Name != "consumer late" {
+					t.Errorf("%v: %+v, %v", err, s, a)
+				}
+			}
+			if lease <= 0 || lease > time.Minute {
+				t.Errorf("the function has %v", lease)
+			}
+			h.posted(0)
+			r.fn = h.post
+			if _, err := r.step(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if s := h.stats(); s.Stopped || s.Error != "" || s.Late != 0 {
+				t.Errorf("%+v", s)
+			}
+			r.release(t.Context())
+			h.exec("DELETE FROM " + h.table)
+			h.exec("DELETE FROM " + h.name("settle_consumers"))
 		}
-		r := h.runner(h.store, h.consumer(), hung)
-		lease := time.Duration(0)
-		r.limit = func(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc) {
-			ctx, end = context.WithCancel(ctx)
-			lease = left
-			return ctx, end
+	})
+}
+
+// While the database is so slow that each commit outlasts the lease, Run goes on, and it does its work as
+// soon as the database is fast again.
+func TestRunOutlivesASlowDatabase(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		for range 3 {
+			h.order()
 		}
-		err := settle(t.Context(), r)
-		if s := h.stats(); !errors.As(err, new(failure)) || !s.Stopped || s.Error == "" || s.Cursor != "" {
-			t.Errorf("%v: %+v", err, s)
+		h.opts.Now = nil // leases of 50 ms end by the clock
+		h.reopen()
+		c := h.consumer()
+		c.Lease = 50 * time.Millisecond
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var slow atomic.Bool
+		var tries atomic.Int32
+		slow.Store(true)
+		ended := make(chan error, 1)
+		go func() {
+			ended <- Run(ctx, h.store, c, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lines []Line) error {
+				if slow.Load() { // the statement is stuck until the lease ends
+					tries.Add(1)
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				return h.post(ctx, tx, unit, lines)
+			})
+		}()
+		for tries.Load() < 5 {
+			time.Sleep(time.Millisecond)
 		}
-		if lease <= 0 || lease > time.Minute {
-			t.Errorf("the function has %v", lease)
+		slow.Store(false)
+		for s := (Stats{}); s.Cursor == "" || s.Lag > 0 || s.Late > 0; s = h.stats() {
+			select {
+			case err := <-ended:
+				t.Fatal(err)
+			case <-time.After(10 * time.Millisecond):
+			}
 		}
-		h.posted(0)
-		r.fn = h.post
-		if err := settle(t.Context(), r); err != nil {
-			t.Fatal(err)
-		}
-		if s := h.stats(); s.Stopped || s.Error != "" {
-			t.Errorf("%+v", s)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
 		}
 		h.posted(h.log())
 	})

@@ -88,7 +88,7 @@ func TestPark(t *testing.T) {
 		h.posted(of)
 		s := h.stats()
 		if a := Alerts(s, Thresholds{Parked: of - 1}); s.Parked != of || s.Stopped ||
-			!s.FirstParked.Equal(noon) || len(a) != 1 || a[0].Name != "consumer parked" {
+			!s.Oldest.At.Equal(noon) || s.Oldest.Error != "no such account" || len(a) != 1 || a[0].Name != "consumer parked" {
 			t.Errorf("%+v, %+v", s, a)
 		}
 		h.order() // goes on, and the parked lines are not given

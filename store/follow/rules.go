@@ -32,6 +32,7 @@ var (
 
 	errLost = errors.New("another process has the consumer's lease")
 	errLate = errors.New("the lease ended before the function began")
+	errSlow = errors.New("the lease ended before the function and its commit did")
 )
 
 // maxLease bounds [Consumer].Lease.
@@ -85,6 +86,7 @@ const (
 	done     verdict = iota
 	lost             // another process goes on
 	again            // the database, and not the function, has failed: the same, later
+	late             // the lease ended first, which is stored: the same, later
 	fatal            // the database went back
 	oneByOne         // the lines of the page come alone
 	stop             // a line fails alone: the consumer goes no further
@@ -102,7 +104,15 @@ func judge(c Consumer, err error, given int, parked bool) verdict {
 		return lost
 	case errors.Is(err, store.ErrRestored), errors.Is(err, store.ErrCursor):
 		return fatal
-	case !errors.Is(err, sqlstore.ErrEnded) && isAny(err, errLate, store.ErrUnknownCommit, store.ErrRetry, sqlstore.ErrConnection):
+	case errors.Is(err, errLate):
+		return late
+	case errors.Is(err, errSlow) && parked:
+		return retry // what is parked is not in the way of others
+	case errors.Is(err, errSlow) && given > 1:
+		return oneByOne // which needs less time
+	case errors.Is(err, errSlow):
+		return late
+	case !errors.Is(err, sqlstore.ErrEnded) && isAny(err, store.ErrUnknownCommit, store.ErrRetry, sqlstore.ErrConnection):
 		return again
 	case !errors.As(err, new(failure)) && !errors.Is(err, sqlstore.ErrAborted) && !errors.Is(err, sqlstore.ErrEnded):
 		return fatal // a statement of this package
@@ -131,7 +141,14 @@ func (f failure) Unwrap() error { return f.error }
 // moved is a row whose consumer is done with lines up to a cursor.
 func moved(c Consumer, row sqlstore.Consumer, to store.Cursor, now time.Time) sqlstore.Consumer {
 	row.Cursor, row.Until = to, now.Add(c.Lease)
-	row.Stopped, row.Error, row.FailedAt = false, "", time.Time{}
+	row.Stopped, row.Error, row.FailedAt, row.Late = false, "", time.Time{}, 0
+	return row
+}
+
+// outlasted is a row whose consumer's lease has ended before a commit.
+func outlasted(row sqlstore.Consumer, err error, now time.Time) sqlstore.Consumer {
+	row = failed(row, err, false, now)
+	row.Late++
 	return row
 }
 

@@ -87,7 +87,14 @@ func TestJudge(t *testing.T) {
 		{"unknown commit", wrap(store.ErrUnknownCommit), 1, false, Park, again, true},
 		{"deadlock", failure{store.ErrRetry}, 1, false, Park, again, true},
 		{"no connection", wrap(sqlstore.ErrConnection), 1, false, Park, again, true},
-		{"waited for longer than the lease", wrap(errLate), 1, false, Park, again, true},
+		{"waited for longer than the lease", wrap(errLate), 1, false, Park, late, true},
+		{"restored meanwhile", errors.Join(errLate, store.ErrRestored), 1, false, Park, fatal, true},
+		{"a page outlasts the lease", wrap(errSlow), 2, false, Park, oneByOne, false},
+		{"a line outlasts the lease", wrap(errSlow), 1, false, Stop, late, false},
+		{"a line outlasts the lease, of one that parks", wrap(errSlow), 1, false, Park, late, false},
+		{"a line outlasts the lease, and the connection is gone", errors.Join(errSlow, sqlstore.ErrConnection), 1, false, Stop, late, false},
+		{"a page outlasts the lease, and the connection is gone", errors.Join(errSlow, sqlstore.ErrConnection), 2, false, Stop, oneByOne, false},
+		{"a parked line outlasts the lease", wrap(errSlow), 1, true, Park, retry, false},
 		{"a statement of ours", errors.New("syntax"), 1, false, Park, fatal, true},
 		{"too many parked", failure{ErrTooManyParked}, 2, false, Park, stop, true},
 		{"a page fails", own, 2, false, Park, oneByOne, false},
@@ -150,14 +157,20 @@ func TestSplitMovedAndFailed(t *testing.T) {
 	if !bad.Stopped || bad.Error != "no" || bad.Cursor != "p" || bad.Fence != 4 || bad.FailedAt != noon || bad.Until != noon {
 		t.Errorf("%+v", bad)
 	}
+	late := outlasted(outlasted(row, errSlow, noon), errSlow, noon)
+	if late.Stopped || late.Late != 2 || late.Error == "" || late.Cursor != "p" || late.FailedAt != noon || late.Until != noon {
+		t.Errorf("%+v", late)
+	}
+	bad.Late = 2
 	good := moved(Consumer{Lease: time.Hour}, bad, "q", noon)
-	if good.Stopped || good.Error != "" || !good.FailedAt.IsZero() || good.Cursor != "q" || good.Until != noon.Add(time.Hour) {
+	if good.Late != 0 || good.Stopped || good.Error != "" || !good.FailedAt.IsZero() || good.Cursor != "q" || good.Until != noon.Add(time.Hour) {
 		t.Errorf("%+v", good)
 	}
 }
 
 func TestAlerts(t *testing.T) {
 	s := Stats{At: noon, Consumer: sqlstore.Consumer{Name: "c", Stopped: true, Error: "no"}, Parked: 2, Lag: time.Hour}
+	s.Late = 1
 	names := func(all []statemachine.Alert) string {
 		var n []string
 		for _, a := range all {
@@ -165,10 +178,10 @@ func TestAlerts(t *testing.T) {
 		}
 		return strings.Join(n, ", ")
 	}
-	if got := names(Alerts(s, Thresholds{Parked: 1, Lag: time.Hour - 1})); got != "consumer stopped, consumer parked, consumer lag" {
+	if got := names(Alerts(s, Thresholds{Parked: 1, Lag: time.Hour - 1})); got != "consumer stopped, consumer parked, consumer late, consumer lag" {
 		t.Error(got)
 	}
-	s.Stopped = false
+	s.Stopped, s.Late = false, 0
 	if got := names(Alerts(s, Thresholds{Parked: 2, Lag: time.Hour})); got != "" {
 		t.Error(got)
 	}

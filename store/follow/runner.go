@@ -20,10 +20,10 @@ type runner struct {
 	db       *sqlstore.Store
 	fn       Func
 	machines []string
-	fence    int64 // of the last lease that the process has held
-	alone    int   // lines that come one at a time, after a page failed
-	side     func(u store.Unit, look sideLook) (*task, error)
-	single   int // items of tasks that come one at a time, after several failed together
+	fence    int64                                            // of the last lease that the process has held
+	alone    int                                              // lines that come one at a time, after a page failed
+	side     func(u store.Unit, look sideLook) (*task, error) // nil: there is nothing but lines
+	single   int                                              // items of tasks that come one at a time, after several failed together
 	limit    func(ctx context.Context, left time.Duration) (context.Context, context.CancelFunc)
 }
 
@@ -92,16 +92,20 @@ func (r *runner) look(ctx context.Context) (s seen, err error) {
 		if err != nil || s.claim != nil || !s.until.IsZero() {
 			return err
 		}
-		if s.count, s.last, _, err = c.Parked(r.Name); err != nil {
+		if s.count, s.last, err = c.Parked(r.Name); err != nil {
 			return err
 		}
 		if s.count > 0 {
 			if s.due, err = c.DueParked(r.Name, s.now, s.now.Add(retries.Cap)); err != nil || s.due.Consumer != "" {
-				if err == nil {
-					var line sqlstore.Line
-					line, err = c.Line(s.due.Machine, s.due.ID, s.due.Version)
-					s.page = []sqlstore.Line{line}
+				if err != nil {
+					return err
 				}
+				if s.due.Version == 0 && r.side != nil {
+					s.task, err = r.side(u, sideLook{due: s.due})
+					return err
+				}
+				line, err := c.Line(s.due.Machine, s.due.ID, s.due.Version)
+				s.page = []sqlstore.Line{line}
 				return err
 			}
 		}
@@ -138,13 +142,16 @@ func (r *runner) step(ctx context.Context) (wait time.Duration, err error) {
 		return 0, r.take(ctx, s)
 	case !s.until.IsZero():
 		return min(s.until.Sub(s.now), r.Lease), nil
-	case s.due.Consumer != "":
+	case s.due.Consumer != "" && s.task == nil:
 		err = r.post(ctx, s, s.page, func(c sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
 			return moved(r.Consumer, s.row, s.row.Cursor, now), c.Unpark(s.due)
 		})
 		return 0, r.outcome(ctx, s, nil, err)
 	case s.task != nil:
-		err = r.commit(ctx, s, s.task.items > 0, s.task.run, func(_ sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
+		err = r.commit(ctx, s, s.task.items > 0, s.task.run, func(c sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
+			if s.due.Consumer != "" {
+				return moved(r.Consumer, s.row, s.row.Cursor, now), c.Unpark(s.due)
+			}
 			return moved(r.Consumer, s.row, s.next, now), nil
 		})
 		return 0, r.tasked(ctx, s, err)
@@ -230,9 +237,22 @@ func (r *runner) commit(ctx context.Context, s seen, calls bool,
 	case err == nil || leased.Err() == nil || errors.Is(err, errLost):
 		return err
 	case called:
-		return failure{err}
+		return fmt.Errorf("%w: %w", errSlow, err)
 	}
 	return fmt.Errorf("%w: %w", errLate, err)
+}
+
+// outlast stores that the lease ended before a commit, for statistics and alerts, and returns
+// err, after which the same is tried again. A database that is too slow for this as well is in
+// the log of the process.
+func (r *runner) outlast(ctx context.Context, s seen, err error) error {
+	stored := r.write(ctx, s.row, func(_ sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
+		return outlasted(s.row, err, now), nil
+	})
+	if errors.Is(stored, errLost) {
+		return r.ignoreLost(stored)
+	}
+	return errors.Join(err, stored)
 }
 
 func mapped(lines []sqlstore.Line) []Line {
@@ -274,9 +294,7 @@ func (r *runner) outcome(ctx context.Context, s seen, given []sqlstore.Line, err
 		r.alone = len(s.page)
 		return nil
 	case retry:
-		return r.ignoreLost(r.write(ctx, s.row, func(c sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
-			return failed(s.row, err, false, now), c.Retry(tried(s.due, err, now))
-		}))
+		return r.later(ctx, s, err)
 	case park:
 		_, behind := split(s.page, s.parked)
 		if s.count+1+len(behind) > MaxParked {
@@ -291,6 +309,8 @@ func (r *runner) outcome(ctx context.Context, s seen, given []sqlstore.Line, err
 			rows := append(parkable(r.Consumer, given, s.last, err, now), parkable(r.Consumer, behind, s.last+1, nil, now)...)
 			return row, c.Park(rows...)
 		}))
+	case late:
+		return r.outlast(ctx, s, err)
 	case again, fatal:
 		return err
 	}
@@ -299,6 +319,13 @@ func (r *runner) outcome(ctx context.Context, s seen, given []sqlstore.Line, err
 		what = fmt.Sprintf("%s %s version %d", given[0].Machine, given[0].ID, given[0].Version)
 	}
 	return r.stop(ctx, s, what, err)
+}
+
+// later puts off a parked line, or item, that has failed once more.
+func (r *runner) later(ctx context.Context, s seen, err error) error {
+	return r.ignoreLost(r.write(ctx, s.row, func(c sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
+		return failed(s.row, err, false, now), c.Retry(tried(s.due, err, now))
+	}))
 }
 
 // stop stores that the consumer goes no further, and returns why.

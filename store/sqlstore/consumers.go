@@ -27,9 +27,13 @@ type Consumer struct {
 	Stopped  bool         // at the line behind Cursor, which failed alone
 	Error    string       // of the last line that failed alone; empty once a line was done
 	FailedAt time.Time
+	// Late is how often in a row the lease ended before a commit. Such an end is that of a slow database or of
+	// a function that takes long, and no failure of a line.
+	Late int64
 }
 
-// Parked is a line that a consumer goes on without.
+// Parked is a line that a consumer goes on without, or a deposit, which has no line: its
+// Machine is that of [utxo.DepositMachine], its ID the outpoint.
 type Parked struct {
 	Consumer    string
 	N           int64 // the order of a consumer's parked lines
@@ -101,7 +105,7 @@ var (
 		state: func(c *Consumer) list {
 			return list{{"machines text", words{&c.Machines}}, {"cursor text", always(&c.Cursor)}, {"lease_fence int", always(&c.Fence)},
 				{"lease_until time", always(&c.Until)}, {"stopped bool", always(&c.Stopped)}, {"error text", always(&c.Error)},
-				{"failed_at time", maybe(&c.FailedAt)}}
+				{"failed_at time", maybe(&c.FailedAt)}, {"late int", always(&c.Late)}}
 		},
 		unique: []unique{{columns: []string{"name"}}}, // inserted once
 	})
@@ -132,7 +136,9 @@ var (
 	dueParked = statement{text: "SELECT " + parkedTable.columns("x.") + " FROM @settle_parked x WHERE x.consumer = $1 AND (x.next_try <= $2 OR x.next_try > $3) " +
 		"AND NOT EXISTS (SELECT 1 FROM @settle_parked e WHERE e.consumer = x.consumer AND e.aggregate = x.aggregate AND e.n < x.n) " +
 		"ORDER BY x.next_try, x.n LIMIT 1"}
-	countParked  = statement{text: "SELECT count(*), coalesce(max(n), 0), min(parked_at) FROM @settle_parked WHERE consumer = $1"}
+	countParked  = statement{text: "SELECT count(*), coalesce(max(n), 0) FROM @settle_parked WHERE consumer = $1"}
+	oldestParked = statement{text: "SELECT " + parkedTable.columns("x.") + " FROM @settle_parked x WHERE x.consumer = $1 ORDER BY x.n LIMIT 1"}
+	allConsumers = statement{text: "SELECT " + consumerTable.columns("x.") + " FROM @settle_consumers x WHERE x.name > $1 ORDER BY x.name LIMIT $2"}
 	alterParked  = parkedTable.alter()
 	deleteParked = statement{text: "DELETE FROM @settle_parked WHERE consumer = $1 AND n = $2"}
 
@@ -289,11 +295,22 @@ func (c Consumers) DueParked(name string, now, latest time.Time) (due Parked, er
 	return due, err
 }
 
-// Parked counts the parked lines of a consumer, with the highest number of one and
-// the time of the first.
-func (c Consumers) Parked(name string) (count int, last int64, first time.Time, err error) {
-	err = c.read(&countParked, nil, func(rows *sql.Rows) error { return rows.Scan(&count, &last, maybe(&first)) }, name)
-	return count, last, first, err
+// Parked counts the parked lines of a consumer, with the highest number of one.
+func (c Consumers) Parked(name string) (count int, last int64, err error) {
+	err = c.read(&countParked, nil, func(rows *sql.Rows) error { return rows.Scan(&count, &last) }, name)
+	return count, last, err
+}
+
+// OldestParked returns the parked line that was parked first, a zero one for none.
+func (c Consumers) OldestParked(name string) (oldest Parked, err error) {
+	err = c.read(&oldestParked, nil, func(rows *sql.Rows) error { return rows.Scan(parkedTable.cells(&oldest)...) }, name)
+	return oldest, err
+}
+
+// List returns up to limit consumers by name, after a name, which is empty at first.
+func (c Consumers) List(after string, limit int) (all []Consumer, err error) {
+	err = consumerTable.read(c.tx, &allConsumers, nil, func(row *Consumer) { all = append(all, *row) }, after, int64(limit))
+	return all, err
 }
 
 // Park inserts lines.

@@ -124,8 +124,14 @@ func TestParkedLines(t *testing.T) {
 				t.Errorf("due is %+v", got)
 			}
 			parked, err := c.ParkedOf("c", []sqlstore.Line{{Root: "x"}, {Aggregate: "x", Root: "m"}})
-			if n, last, first, failed := c.Parked("c"); err != nil || failed != nil || len(parked) != 0 || n != 2 || last != 2 || !first.Equal(now) {
-				t.Errorf("%v, %d parked, the last is %d, since %v, %v, %v", parked, n, last, first, err, failed)
+			if n, last, failed := c.Parked("c"); err != nil || failed != nil || len(parked) != 0 || n != 2 || last != 2 {
+				t.Errorf("%v, %d parked, the last is %d, %v, %v", parked, n, last, err, failed)
+			}
+			if first, err := c.OldestParked("c"); err != nil || first != lines[0] {
+				t.Errorf("the oldest is %+v, %v", first, err)
+			}
+			if first, err := c.OldestParked("d"); err != nil || first != (sqlstore.Parked{}) {
+				t.Errorf("the oldest of another is %+v, %v", first, err)
 			}
 			return c.Unpark(lines[0])
 		})

@@ -73,12 +73,17 @@ var (
 			" FROM {rows} WHERE x.tx_hash = r.tx_hash AND x.output_index = r.output_index " +
 			"AND x.state = r.old_state AND x.round = r.old_round"}
 
+	lastTx = statement{text: "SELECT coalesce(max(id), 0) FROM @transactions"}
+
 	// A sight is one statement, so that its parts are of one moment where each statement
 	// of a transaction sees what was committed before it.
-	sightsOfTxs     = statement{each: "wallet_id int, tx_hash bytes", text: sightColumns}
+	sightsOfTxs     = statement{each: "wallet_id int, tx_hash bytes", text: sightColumns + sightOf}
 	sightsOfOutputs = statement{each: "wallet_id int, tx_hash bytes, output_index int",
-		text: sightColumns + " AND u.output_index = r.output_index"}
+		text: sightColumns + sightOf + " AND u.output_index = r.output_index"}
+	sightsBetween = statement{text: sightColumns + " AND t.id > $1 AND t.id <= $2 AND t.block_height IS NOT NULL"}
 )
+
+const sightOf = " AND t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id"
 
 const sightColumns = "SELECT t.wallet_id, t.tx_hash, u.output_index, u.amount, u.owner_tag, t.status, t.is_coinbase, " +
 	"t.block_height, b.block_hash, p.height, coalesce(s.scanned_to, CASE WHEN w.follows_tip THEN p.height ELSE w.scanned_to END) " +
@@ -87,7 +92,7 @@ const sightColumns = "SELECT t.wallet_id, t.tx_hash, u.output_index, u.amount, u
 	"LEFT JOIN @blocks b ON b.block_height = t.block_height " +
 	"LEFT JOIN @wallet_owners o ON o.wallet_id = u.wallet_id AND o.owner_tag = u.owner_tag " +
 	"LEFT JOIN @wallet_scans s ON s.wallet_id = o.wallet_id AND s.scan_id = o.scan_id " +
-	"WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id"
+	"WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id"
 
 // OfLines returns what is known of the owned outputs of transactions, by the ids that
 // their lines in the log have.
@@ -106,7 +111,19 @@ func (d Deposits) OfLines(ids ...string) ([]utxo.DepositSight, error) {
 	return d.sights(&sightsOfTxs, set)
 }
 
-func (d Deposits) sights(st *statement, set *batch) (all []utxo.DepositSight, err error) {
+// LastTx is the highest number that a stored transaction has, 0 for none.
+func (d Deposits) LastTx() (last int64, err error) {
+	err = d.read(&lastTx, nil, func(rows *sql.Rows) error { return rows.Scan(&last) })
+	return last, err
+}
+
+// Between returns what is known of the owned outputs of confirmed transactions whose numbers are above
+// after, and no higher than to.
+func (d Deposits) Between(after, to int64) ([]utxo.DepositSight, error) {
+	return d.sights(&sightsBetween, nil, after, to)
+}
+
+func (d Deposits) sights(st *statement, set *batch, args ...any) (all []utxo.DepositSight, err error) {
 	var s utxo.DepositSight
 	err = d.read(st, set, func(rows *sql.Rows) error {
 		err := rows.Scan(&s.Wallet, (*hashColumn)(&s.OutPoint.Hash), (*indexColumn)(&s.OutPoint.Index), &s.Amount, &s.Tag, &s.Status,
@@ -116,7 +133,7 @@ func (d Deposits) sights(st *statement, set *batch) (all []utxo.DepositSight, er
 		}
 		all = append(all, s)
 		return nil
-	})
+	}, args...)
 	return all, err
 }
 

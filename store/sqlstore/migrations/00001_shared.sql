@@ -150,11 +150,12 @@ CREATE TABLE @settle_consumers (
 	lease_until {time} NOT NULL,
 	stopped {bool} NOT NULL, -- at the line behind the cursor, which failed alone
 	error {text} NOT NULL, -- of the last line that failed alone; empty once a line was done
-	failed_at {time}
+	failed_at {time},
+	late {int} NOT NULL CHECK (late >= 0) -- how often the lease has ended before a commit since the last one
 ) {strict};
 
 -- Lines that a consumer goes on without: one that failed, and the later ones of its
--- aggregate.
+-- aggregate. Of package follow's deposits each is an aggregate of its own, without a line.
 CREATE TABLE @settle_parked (
 	consumer {text} NOT NULL REFERENCES @settle_consumers (name),
 	n {int} NOT NULL, -- their order

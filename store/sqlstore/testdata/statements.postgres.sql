@@ -62,6 +62,11 @@ SELECT x.xpub_van
 	FROM @refresh_watchers x
 	WHERE x.status = 'watching')
 	ORDER BY 1 LIMIT $2;
+-- allConsumers
+SELECT x.name, x.machines, x.cursor, x.lease_fence, x.lease_until, x.stopped, x.error, x.failed_at, x.late
+	FROM @settle_consumers x
+	WHERE x.name > $1
+	ORDER BY x.name LIMIT $2;
 -- allLeases
 SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at, l.leased_at
 	FROM @utxo_leases l
@@ -252,9 +257,9 @@ SELECT n.*
 	FROM @settle_consumers x
 	WHERE x.name = r.name AND NOT (x.name = r.name) OFFSET 0) n;
 -- consumerTable.made.insertOne
-INSERT INTO @settle_consumers (name, machines, cursor, lease_fence, lease_until, stopped, error, failed_at) SELECT r.name, r.machines, r.cursor, r.lease_fence, r.lease_until, r.stopped, r.error, r.failed_at
-	FROM (SELECT u.name, u.machines, u.cursor, u.lease_fence, u.lease_until, u.stopped, u.error, u.failed_at
-	FROM unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::timestamptz[], $6::text::boolean[], $7::text::text[], $8::text::timestamptz[]) AS u(name, machines, cursor, lease_fence, lease_until, stopped, error, failed_at) LIMIT (SELECT NULL::bigint)) AS r
+INSERT INTO @settle_consumers (name, machines, cursor, lease_fence, lease_until, stopped, error, failed_at, late) SELECT r.name, r.machines, r.cursor, r.lease_fence, r.lease_until, r.stopped, r.error, r.failed_at, r.late
+	FROM (SELECT u.name, u.machines, u.cursor, u.lease_fence, u.lease_until, u.stopped, u.error, u.failed_at, u.late
+	FROM unnest($1::text::text[], $2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::timestamptz[], $6::text::boolean[], $7::text::text[], $8::text::timestamptz[], $9::text::bigint[]) AS u(name, machines, cursor, lease_fence, lease_until, stopped, error, failed_at, late) LIMIT (SELECT NULL::bigint)) AS r
 	WHERE true
 	ON CONFLICT DO NOTHING;
 -- controlTable.made.inOrder
@@ -375,7 +380,7 @@ SELECT count(*)
 	FROM @withdrawal_requests x
 	WHERE x.paid_after IS NOT NULL AND NOT x.acknowledged AND x.chain_id = $1;
 -- countParked
-SELECT count(*), coalesce(max(n), 0), min(parked_at)
+SELECT count(*), coalesce(max(n), 0)
 	FROM @settle_parked
 	WHERE consumer = $1;
 -- countRelays
@@ -2501,6 +2506,9 @@ SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, ac
 	FROM @settle_places b
 	ORDER BY b.n DESC LIMIT 1) + pg_snapshot_xmin(pg_current_snapshot())::text::bigint)
 	ORDER BY horizon DESC, n DESC LIMIT 1;
+-- lastTx
+SELECT coalesce(max(id), 0)
+	FROM @transactions;
 -- leased
 SELECT coalesce(sum((SELECT CASE WHEN u.spent_by_tx_id IS NULL THEN u.amount END
 	FROM @utxos u
@@ -2880,9 +2888,9 @@ SELECT x.id, x.xpub_van, x.created_at, x.status, x.unserved_since, x.slot, x.hun
 	ORDER BY x.xpub_van FOR NO KEY UPDATE OF x;
 -- moveConsumer
 UPDATE @settle_consumers AS x
-	SET machines = r.machines, cursor = r.cursor, lease_fence = r.lease_fence, lease_until = r.lease_until, stopped = r.stopped, error = r.error, failed_at = r.failed_at
-	FROM (SELECT u.machines, u.cursor, u.lease_fence, u.lease_until, u.stopped, u.error, u.failed_at, u.name, u.old_fence, u.old_cursor, u.old_until
-	FROM unnest($2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::timestamptz[], $6::text::boolean[], $7::text::text[], $8::text::timestamptz[], $9::text::text[], $10::text::bigint[], $11::text::text[], $12::text::timestamptz[]) AS u(machines, cursor, lease_fence, lease_until, stopped, error, failed_at, name, old_fence, old_cursor, old_until) LIMIT (SELECT NULL::bigint)) AS r
+	SET machines = r.machines, cursor = r.cursor, lease_fence = r.lease_fence, lease_until = r.lease_until, stopped = r.stopped, error = r.error, failed_at = r.failed_at, late = r.late
+	FROM (SELECT u.machines, u.cursor, u.lease_fence, u.lease_until, u.stopped, u.error, u.failed_at, u.late, u.name, u.old_fence, u.old_cursor, u.old_until
+	FROM unnest($2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::timestamptz[], $6::text::boolean[], $7::text::text[], $8::text::timestamptz[], $9::text::bigint[], $10::text::text[], $11::text::bigint[], $12::text::text[], $13::text::timestamptz[]) AS u(machines, cursor, lease_fence, lease_until, stopped, error, failed_at, late, name, old_fence, old_cursor, old_until) LIMIT (SELECT NULL::bigint)) AS r
 	WHERE x.name = r.name AND x.lease_fence = r.old_fence AND x.cursor = r.old_cursor AND x.lease_until = r.old_until AND $1 = (SELECT g.generation
 	FROM @settle_places g
 	ORDER BY g.n DESC LIMIT 1);
@@ -2964,6 +2972,11 @@ SELECT min(CASE WHEN CASE WHEN t.reinstated_at > i.created_at THEN t.reinstated_
 	FROM @invoices i
 	JOIN @tenants t ON t.id = i.tenant
 	WHERE (paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL) AND paid_at IS NULL AND voided_at IS NULL AND amount > 0 AND t.churned_at IS NULL;
+-- oldestParked
+SELECT x.consumer, x.n, x.machine, x.id, x.version, x.aggregate, x.parked_at, x.tries, x.error, x.next_try
+	FROM @settle_parked x
+	WHERE x.consumer = $1
+	ORDER BY x.n LIMIT 1;
 -- oldestQueued[false]
 SELECT min(q.queued_at), max(q.queued_at)
 	FROM @withdrawal_queue x
@@ -3546,7 +3559,7 @@ SELECT block_height, block_hash, prev_hash, block_time
 	WHERE block_height BETWEEN $1 AND $2
 	ORDER BY block_height;
 -- selectConsumer
-SELECT x.name, x.machines, x.cursor, x.lease_fence, x.lease_until, x.stopped, x.error, x.failed_at
+SELECT x.name, x.machines, x.cursor, x.lease_fence, x.lease_until, x.stopped, x.error, x.failed_at, x.late
 	FROM @settle_consumers x
 	WHERE x.name = $1;
 -- selectControl
@@ -3818,6 +3831,17 @@ UPDATE @withdrawal_strays AS x
 	FROM (SELECT u.withdrawal_request_id, u.seq, u.settled_at
 	FROM unnest($1::text::uuid[], $2::text::bigint[], $3::text::timestamptz[]) AS u(withdrawal_request_id, seq, settled_at) LIMIT (SELECT NULL::bigint)) AS r
 	WHERE x.withdrawal_request_id = r.withdrawal_request_id AND x.seq = r.seq AND x.settled_at IS NULL;
+-- sightsBetween
+SELECT t.wallet_id, t.tx_hash, u.output_index, u.amount, u.owner_tag, t.status, t.is_coinbase, t.block_height, b.block_hash, p.height, coalesce(s.scanned_to, CASE WHEN w.follows_tip THEN p.height ELSE w.scanned_to END)
+	FROM @transactions t
+	CROSS JOIN @utxos u
+	CROSS JOIN @wallets w
+	CROSS JOIN (SELECT coalesce(max(block_height), -1) AS height
+	FROM @blocks) p
+	LEFT JOIN @blocks b ON b.block_height = t.block_height
+	LEFT JOIN @wallet_owners o ON o.wallet_id = u.wallet_id AND o.owner_tag = u.owner_tag
+	LEFT JOIN @wallet_scans s ON s.wallet_id = o.wallet_id AND s.scan_id = o.scan_id
+	WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id AND t.id > $1 AND t.id <= $2 AND t.block_height IS NOT NULL;
 -- sightsOfOutputs
 SELECT n.*
 	FROM (SELECT u.wallet_id, u.tx_hash, u.output_index
@@ -3831,7 +3855,7 @@ SELECT n.*
 	LEFT JOIN @blocks b ON b.block_height = t.block_height
 	LEFT JOIN @wallet_owners o ON o.wallet_id = u.wallet_id AND o.owner_tag = u.owner_tag
 	LEFT JOIN @wallet_scans s ON s.wallet_id = o.wallet_id AND s.scan_id = o.scan_id
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id AND u.output_index = r.output_index OFFSET 0) n;
+	WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id AND t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND u.output_index = r.output_index OFFSET 0) n;
 -- sightsOfTxs
 SELECT n.*
 	FROM (SELECT u.wallet_id, u.tx_hash
@@ -3845,7 +3869,7 @@ SELECT n.*
 	LEFT JOIN @blocks b ON b.block_height = t.block_height
 	LEFT JOIN @wallet_owners o ON o.wallet_id = u.wallet_id AND o.owner_tag = u.owner_tag
 	LEFT JOIN @wallet_scans s ON s.wallet_id = o.wallet_id AND s.scan_id = o.scan_id
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id OFFSET 0) n;
+	WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id AND t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id OFFSET 0) n;
 -- statementRows.behind
 SELECT id, chain_id, operation_wallet_address_id, generation, says, number, low, tx_hash, named, asset_on_chain_id, amount_raw, withdrawal_request_id, height, block_hash, source, reason, actor, at
 	FROM @withdrawal_statements

@@ -52,6 +52,11 @@ SELECT x.xpub_van
 	FROM @refresh_watchers x
 	WHERE x.status = 'watching')
 	ORDER BY 1 LIMIT ?2;
+-- allConsumers
+SELECT x.name, x.machines, x.cursor, x.lease_fence, x.lease_until, x.stopped, x.error, x.failed_at, x.late
+	FROM @settle_consumers x
+	WHERE x.name > ?1
+	ORDER BY x.name LIMIT ?2;
 -- allLeases
 SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at, l.leased_at
 	FROM @utxo_leases l
@@ -219,8 +224,8 @@ SELECT x.name
 	CROSS JOIN @settle_consumers x
 	WHERE x.name = r.name AND NOT (x.name = r.name);
 -- consumerTable.made.insertOne
-INSERT INTO @settle_consumers (name, machines, cursor, lease_fence, lease_until, stopped, error, failed_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+INSERT INTO @settle_consumers (name, machines, cursor, lease_fence, lease_until, stopped, error, failed_at, late)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
 	ON CONFLICT DO NOTHING;
 -- controlTable.made.inOrder
 SELECT x.id
@@ -334,7 +339,7 @@ SELECT count(*)
 	FROM @withdrawal_requests x
 	WHERE x.paid_after IS NOT NULL AND NOT x.acknowledged AND x.chain_id = ?1;
 -- countParked
-SELECT count(*), coalesce(max(n), 0), min(parked_at)
+SELECT count(*), coalesce(max(n), 0)
 	FROM @settle_parked
 	WHERE consumer = ?1;
 -- countRelays
@@ -2286,6 +2291,9 @@ SELECT i.id
 SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data
 	FROM @transitions
 	ORDER BY n DESC LIMIT 1;
+-- lastTx
+SELECT coalesce(max(id), 0)
+	FROM @transactions;
 -- leased
 SELECT coalesce(sum((SELECT CASE WHEN u.spent_by_tx_id IS NULL THEN u.amount END
 	FROM @utxos u
@@ -2664,8 +2672,8 @@ SELECT x.id, x.xpub_van, x.created_at, x.status, x.unserved_since, x.slot, x.hun
 	ORDER BY x.xpub_van;
 -- moveConsumer
 UPDATE @settle_consumers AS x
-	SET machines = ?2, cursor = ?3, lease_fence = ?4, lease_until = ?5, stopped = ?6, error = ?7, failed_at = ?8
-	WHERE x.name = ?9 AND x.lease_fence = ?10 AND x.cursor = ?11 AND x.lease_until = ?12 AND ?1 = (SELECT g.generation
+	SET machines = ?2, cursor = ?3, lease_fence = ?4, lease_until = ?5, stopped = ?6, error = ?7, failed_at = ?8, late = ?9
+	WHERE x.name = ?10 AND x.lease_fence = ?11 AND x.cursor = ?12 AND x.lease_until = ?13 AND ?1 = (SELECT g.generation
 	FROM @settle_places g
 	ORDER BY g.n DESC LIMIT 1);
 -- moveDeposits
@@ -2735,6 +2743,11 @@ SELECT min(CASE WHEN CASE WHEN t.reinstated_at > i.created_at THEN t.reinstated_
 	FROM @invoices i
 	JOIN @tenants t ON t.id = i.tenant
 	WHERE (paid_at IS NULL AND voided_at IS NULL OR charge <> 'none' OR overpaid_at IS NOT NULL) AND paid_at IS NULL AND voided_at IS NULL AND amount > 0 AND t.churned_at IS NULL;
+-- oldestParked
+SELECT x.consumer, x.n, x.machine, x.id, x.version, x.aggregate, x.parked_at, x.tries, x.error, x.next_try
+	FROM @settle_parked x
+	WHERE x.consumer = ?1
+	ORDER BY x.n LIMIT 1;
 -- oldestQueued[false]
 SELECT min(q.queued_at), max(q.queued_at)
 	FROM @withdrawal_queue x
@@ -3294,7 +3307,7 @@ SELECT block_height, block_hash, prev_hash, block_time
 	WHERE block_height BETWEEN ?1 AND ?2
 	ORDER BY block_height;
 -- selectConsumer
-SELECT x.name, x.machines, x.cursor, x.lease_fence, x.lease_until, x.stopped, x.error, x.failed_at
+SELECT x.name, x.machines, x.cursor, x.lease_fence, x.lease_until, x.stopped, x.error, x.failed_at, x.late
 	FROM @settle_consumers x
 	WHERE x.name = ?1;
 -- selectControl
@@ -3553,6 +3566,17 @@ SELECT x.xpub_van, x.slot, x.lease_holder, x.lease_fence, x.lease_until
 UPDATE @withdrawal_strays AS x
 	SET settled_at = ?3
 	WHERE x.withdrawal_request_id = ?1 AND x.seq = ?2 AND x.settled_at IS NULL;
+-- sightsBetween
+SELECT t.wallet_id, t.tx_hash, u.output_index, u.amount, u.owner_tag, t.status, t.is_coinbase, t.block_height, b.block_hash, p.height, coalesce(s.scanned_to, CASE WHEN w.follows_tip THEN p.height ELSE w.scanned_to END)
+	FROM @transactions t
+	CROSS JOIN @utxos u
+	CROSS JOIN @wallets w
+	CROSS JOIN (SELECT coalesce(max(block_height), -1) AS height
+	FROM @blocks) p
+	LEFT JOIN @blocks b ON b.block_height = t.block_height
+	LEFT JOIN @wallet_owners o ON o.wallet_id = u.wallet_id AND o.owner_tag = u.owner_tag
+	LEFT JOIN @wallet_scans s ON s.wallet_id = o.wallet_id AND s.scan_id = o.scan_id
+	WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id AND t.id > ?1 AND t.id <= ?2 AND t.block_height IS NOT NULL;
 -- sightsOfOutputs
 SELECT t.wallet_id, t.tx_hash, u.output_index, u.amount, u.owner_tag, t.status, t.is_coinbase, t.block_height, b.block_hash, p.height, coalesce(s.scanned_to, CASE WHEN w.follows_tip THEN p.height ELSE w.scanned_to END)
 	FROM (SELECT value->>0 AS wallet_id, unhex(value->>1) AS tx_hash, value->>2 AS output_index
@@ -3565,7 +3589,7 @@ SELECT t.wallet_id, t.tx_hash, u.output_index, u.amount, u.owner_tag, t.status, 
 	LEFT JOIN @blocks b ON b.block_height = t.block_height
 	LEFT JOIN @wallet_owners o ON o.wallet_id = u.wallet_id AND o.owner_tag = u.owner_tag
 	LEFT JOIN @wallet_scans s ON s.wallet_id = o.wallet_id AND s.scan_id = o.scan_id
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id AND u.output_index = r.output_index;
+	WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id AND t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND u.output_index = r.output_index;
 -- sightsOfTxs
 SELECT t.wallet_id, t.tx_hash, u.output_index, u.amount, u.owner_tag, t.status, t.is_coinbase, t.block_height, b.block_hash, p.height, coalesce(s.scanned_to, CASE WHEN w.follows_tip THEN p.height ELSE w.scanned_to END)
 	FROM (SELECT value->>0 AS wallet_id, unhex(value->>1) AS tx_hash
@@ -3578,7 +3602,7 @@ SELECT t.wallet_id, t.tx_hash, u.output_index, u.amount, u.owner_tag, t.status, 
 	LEFT JOIN @blocks b ON b.block_height = t.block_height
 	LEFT JOIN @wallet_owners o ON o.wallet_id = u.wallet_id AND o.owner_tag = u.owner_tag
 	LEFT JOIN @wallet_scans s ON s.wallet_id = o.wallet_id AND s.scan_id = o.scan_id
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id;
+	WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id AND w.id = t.wallet_id AND t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id;
 -- statementRows.behind
 SELECT id, chain_id, operation_wallet_address_id, generation, says, number, low, tx_hash, named, asset_on_chain_id, amount_raw, withdrawal_request_id, height, block_hash, source, reason, actor, at
 	FROM @withdrawal_statements
