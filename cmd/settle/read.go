@@ -76,7 +76,14 @@ func (a *app) status(ctx context.Context, _ []string) error {
 				stamp(p.Last))
 		}
 	}
-	shows := []string{"settle_items", "settle_in_review", "settle_stuck", "settle_incidents_open", "settle_amount"}
+	for _, c := range s.Consumers {
+		text := fmt.Sprintf("consumer   %s of %s, %v behind, %d parked", c.Name, strings.Join(c.Machines, " "), c.Lag, c.Parked)
+		if c.Error != "" {
+			text += fmt.Sprintf("; %s at %s: %s", map[bool]string{true: "stopped", false: "failed"}[c.Stopped], stamp(c.FailedAt), c.Error)
+		}
+		fmt.Fprintln(a.out, text)
+	}
+	shows := []string{"settle_deposits", "settle_deposits_satoshi", "settle_items", "settle_in_review", "settle_stuck", "settle_incidents_open", "settle_amount"}
 	for _, one := range s.Samples(limits) {
 		if slices.Contains(shows, one.Name) && one.Value != "0" {
 			var labels []string

@@ -108,20 +108,26 @@ type DepositStats struct {
 // DepositStatsOf counts deposits in the best chain of at least the policy's minimum that
 // are not credited, and all that are shaken, with the sums of their amounts.
 func DepositStatsOf(ctx context.Context, db *sqlstore.Store, p utxo.DepositPolicy) (s DepositStats, err error) {
-	err = db.View(ctx, func(u store.Unit) error {
-		of, err := sqlstore.DepositsOf(u)
-		if err == nil {
-			s.At, err = u.Now()
-		}
-		if err != nil {
-			return err
-		}
-		_, tip, err := chainOf(of)
-		if err == nil {
-			s.DepositTally, err = of.Tally(p.Minimum, tip)
-		}
+	err = db.View(ctx, func(u store.Unit) (err error) {
+		s, err = DepositStatsIn(u, p)
 		return err
 	})
+	return s, err
+}
+
+// DepositStatsIn is [DepositStatsOf] in a transaction that the caller has.
+func DepositStatsIn(u store.Unit, p utxo.DepositPolicy) (s DepositStats, err error) {
+	of, err := sqlstore.DepositsOf(u)
+	if err == nil {
+		s.At, err = u.Now()
+	}
+	if err != nil {
+		return s, err
+	}
+	_, tip, err := chainOf(of)
+	if err == nil {
+		s.DepositTally, err = of.Tally(p.Minimum, tip)
+	}
 	return s, err
 }
 
@@ -131,6 +137,10 @@ type DepositThresholds struct {
 	Shaken  int
 	Waiting time.Duration // since the oldest deposit in the best chain was put on file, or was reversed
 }
+
+// DefaultDepositThresholds are no shaken deposit, and three hours, in which a public chain is hardly ever without the
+// blocks that make a deposit deep.
+func DefaultDepositThresholds() DepositThresholds { return DepositThresholds{Waiting: 3 * time.Hour} }
 
 // DepositAlerts compares. It is pure; the order is fixed.
 func DepositAlerts(s DepositStats, t DepositThresholds) []statemachine.Alert {

@@ -91,7 +91,7 @@ type Thresholds struct {
 	Lag    time.Duration
 }
 
-// DefaultThresholds are the limits that docs/alerts.md names.
+// DefaultThresholds are no parked line, and a consumer that is ten minutes behind.
 func DefaultThresholds() Thresholds { return Thresholds{Lag: 10 * time.Minute} }
 
 // Alerts compares. It is pure; the order is fixed.

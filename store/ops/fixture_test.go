@@ -13,6 +13,7 @@ import (
 	_ "modernc.org/sqlite"
 
 	"github.com/settlehq/settle/internal/pgtest"
+	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/withdrawal"
 )
@@ -109,4 +110,19 @@ func (h *house) review() withdrawal.Withdrawal {
 		h.t.Fatalf("it is not in review: %+v", w.Job)
 	}
 	return w
+}
+
+// consumer puts a consumer of the log on file, and what it has parked.
+func (h *house) consumer(row sqlstore.Consumer, parked ...sqlstore.Parked) {
+	h.t.Helper()
+	h.check(h.DB.Update(h.t.Context(), func(u store.Unit) error {
+		c, err := sqlstore.ConsumersOf(u)
+		if err == nil {
+			_, err = c.Move(sqlstore.Consumer{}, row)
+		}
+		if err == nil {
+			err = c.Park(parked...)
+		}
+		return err
+	}))
 }

@@ -27,7 +27,7 @@ import (
 // Sample is one value of a metric.
 type Sample struct {
 	Name   string
-	Labels []Label // closed enumerations, chains and assets; never the id of a record or of a person
+	Labels []Label // closed enumerations, chains, assets, and the names of a host's consumers and workers; never the id of a record or of a person
 	Value  string  // a decimal number, of any length: sums of money are exact
 }
 
@@ -50,6 +50,12 @@ var metrics = []metric{
 	{"settle_recovering", "gauge", "1 while a scope is recovering from a restore."},
 	{"settle_workers", "gauge", "How many workers of a domain were seen in the last minutes."},
 	{"settle_feed_lag_seconds", "gauge", "For how long a committed line has been held back from whoever follows the log."},
+	{"settle_consumer_lag_seconds", "gauge", "How old the first line is that a consumer of the log is not done with; 0 for none."},
+	{"settle_consumer_parked", "gauge", "How many lines or deposits a consumer goes on without."},
+	{"settle_consumer_stopped", "gauge", "1 while a consumer has stopped at a line that fails."},
+	{"settle_consumer_late", "gauge", "How often in a row the lease of a consumer ended before its commit."},
+	{"settle_deposits", "gauge", "How many deposits are waiting in the best chain, or credited and shaken."},
+	{"settle_deposits_satoshi", "gauge", "What these deposits amount to."},
 	{"settle_stats_age_seconds", "gauge", "How old a part of the statistics is; it grows while that part cannot be read."},
 	{"settle_transitions_total", "counter", "Lines of the log that this process has followed."},
 	{"settle_turns_total", "counter", "Turns of a worker of this process."},
@@ -136,6 +142,19 @@ func (s *Statistics) Samples(l Limits) []Sample {
 		all.add("settle_stuck", t.Missed, "domain", "tenants", "kind", "never arrives")
 		all.add("settle_in_review", t.Overpaid, "domain", "tenants")
 		all.money(t.Money, "domain", "tenants", "chain", "", "asset", "", "decimals", "")
+	}
+	for _, c := range s.Consumers {
+		all.put("settle_consumer_lag_seconds", seconds(c.Lag), "consumer", c.Name)
+		all.add("settle_consumer_parked", int64(c.Parked), "consumer", c.Name)
+		all.add("settle_consumer_stopped", bit(c.Stopped), "consumer", c.Name)
+		all.add("settle_consumer_late", c.Late, "consumer", c.Name)
+	}
+	if d := s.Deposits; d != nil {
+		all.add("settle_deposits", int64(d.Waiting), "state", "waiting")
+		all.add("settle_deposits", int64(d.Shaken), "state", "shaken")
+		all.add("settle_deposits_satoshi", d.WaitingAmount, "state", "waiting")
+		all.add("settle_deposits_satoshi", d.ShakenAmount, "state", "shaken")
+		all.age(d.At, d.WaitsSince, "deposits", "waiting")
 	}
 	for _, w := range s.Switches {
 		all.add("settle_switch_level", int64(max(w.Level, switches.On, w.Recovery)-switches.On), "scope", string(w.Scope))

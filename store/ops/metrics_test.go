@@ -50,6 +50,7 @@ func (h *house) busy() *Metrics {
 	h.check(err)
 	_, _, err = h.Withdrawals.Payments(chain, "payer-1").Turn(h.t.Context(), nil, 1)
 	h.check(err)
+	h.consumer(sqlstore.Consumer{Name: "book", Machines: []string{"withdrawal_job"}, Fence: 1, Until: h.now, Late: 2, FailedAt: h.now, Error: "slow"})
 	m := NewMetrics(h.Services, DefaultLimits())
 	m.now = func() time.Time { return h.now }
 	hooks := HooksOf[string, string](m, "payer")

@@ -16,6 +16,7 @@ import (
 	"github.com/settlehq/settle/statemachine/processes"
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/follow"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/utxo"
@@ -30,12 +31,15 @@ type Policies struct {
 	Refreshes   refresh.Policy
 	Relays      relaysync.Policy // without a domain, as the default is: no services of relays and tenants
 	Tenants     dunning.Policy
+	// DepositMinimum is the Minimum of the host's [utxo.DepositPolicy], in satoshi: a smaller deposit is never
+	// credited, and is not counted among those that wait.
+	DepositMinimum int64
 }
 
 // DefaultPolicies are the default of each domain.
 func DefaultPolicies() Policies {
 	return Policies{withdrawal.DefaultPolicy(), swap.DefaultPolicy(), refresh.DefaultPolicy(), relaysync.DefaultPolicy(),
-		dunning.DefaultPolicy()}
+		dunning.DefaultPolicy(), 0}
 }
 
 // Services are those of a database. One of a domain that the database was opened without is
@@ -52,11 +56,13 @@ type Services struct {
 	Tenants     *store.Tenants
 	Wallets     *store.Wallets
 	WalletIDs   []utxo.WalletID // whose statistics are read
+
+	depositMinimum int64
 }
 
 // NewServices makes the services of the domains that a database was opened with.
 func NewServices(db *sqlstore.Store, p Policies) (s Services, err error) {
-	s = Services{DB: db, Journal: store.NewJournal(db)}
+	s = Services{DB: db, Journal: store.NewJournal(db), depositMinimum: p.DepositMinimum}
 	if s.Switches, err = store.NewSwitches(db); err == nil {
 		s.Processes, err = store.NewProcesses(db)
 	}
@@ -89,6 +95,8 @@ type Limits struct {
 	Relays      relaysync.Thresholds
 	Tenants     dunning.Thresholds
 	Wallets     utxo.Thresholds
+	Consumers   follow.Thresholds
+	Deposits    follow.DepositThresholds
 	Processes   processes.Thresholds
 	Database    sqlstore.Thresholds
 }
@@ -96,8 +104,8 @@ type Limits struct {
 // DefaultLimits are the defaults of each domain, over the last day.
 func DefaultLimits() Limits {
 	return Limits{24 * time.Hour, withdrawal.DefaultThresholds(), swap.DefaultThresholds(), refresh.DefaultThresholds(),
-		relaysync.DefaultThresholds(), dunning.DefaultThresholds(), utxo.DefaultThresholds(), processes.DefaultThresholds(),
-		sqlstore.DefaultThresholds()}
+		relaysync.DefaultThresholds(), dunning.DefaultThresholds(), utxo.DefaultThresholds(), follow.DefaultThresholds(),
+		follow.DefaultDepositThresholds(), processes.DefaultThresholds(), sqlstore.DefaultThresholds()}
 }
 
 // Statistics are those of all domains. What could not be read, or is not there, is nil.
@@ -109,6 +117,8 @@ type Statistics struct {
 	Relays      *relaysync.Stats
 	Tenants     *dunning.Stats
 	Wallets     *[]utxo.Stats
+	Consumers   []follow.Stats
+	Deposits    *follow.DepositStats
 	Processes   []processes.Process
 	Switches    []switches.Switch
 	Database    *sqlstore.Stats
@@ -122,7 +132,8 @@ type Failure struct {
 }
 
 // Parts are what [Services.Read] reads one by one.
-var Parts = []string{"switches", "database", "processes", "withdrawals", "swaps", "refreshes", "relays", "tenants", "wallets"}
+var Parts = []string{"switches", "database", "processes", "withdrawals", "swaps", "refreshes", "relays", "tenants", "wallets",
+	"consumers", "deposits"}
 
 // ReadWait is how long each part of the statistics is waited for.
 const ReadWait = 2 * time.Second
@@ -164,6 +175,12 @@ func (s *Services) Read(ctx context.Context, window time.Duration, last Statisti
 				of = append(of, stats)
 			}
 			return of, nil
+		}),
+		"consumers": part(&all.Consumers, func(ctx context.Context) ([]follow.Stats, error) {
+			return follow.AllStats(ctx, s.DB, "", store.MaxPage)
+		}),
+		"deposits": domain(s, store.DomainWallets, &all.Deposits, func(u store.Unit, _ time.Time) (follow.DepositStats, error) {
+			return follow.DepositStatsIn(u, utxo.DepositPolicy{Minimum: s.depositMinimum})
 		}),
 	}
 	errs := make([]error, len(Parts))
@@ -257,6 +274,12 @@ func (s *Statistics) Alerts(l Limits) (all []statemachine.Alert) {
 		for _, w := range *s.Wallets {
 			all = append(all, utxo.Alerts(w, l.Wallets)...)
 		}
+	}
+	for _, c := range s.Consumers {
+		all = append(all, follow.Alerts(c, l.Consumers)...)
+	}
+	if s.Deposits != nil {
+		all = append(all, follow.DepositAlerts(*s.Deposits, l.Deposits)...)
 	}
 	slices.SortStableFunc(all, func(a, b statemachine.Alert) int {
 		switch {
