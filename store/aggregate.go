@@ -142,14 +142,18 @@ func readNow[T Clock, R any](ctx context.Context, view func(context.Context, fun
 }
 
 // next is what the rules say that an aggregate owes at the store's time.
-func next[T Journaled, K, L comparable, A any, E spoken, C, S any](ctx context.Context, s *core[T, K, L, A, E, C], id K, owed func(T, A, time.Time) (S, error)) (S, error) {
-	return readNow(ctx, s.view, func(tx T, now time.Time) (step S, err error) {
+func next[T Journaled, K, L comparable, A any, E spoken, C, S any](ctx context.Context, s *core[T, K, L, A, E, C], id K, owed func(T, A, time.Time) (S, error)) (step S, now time.Time, err error) {
+	err = s.view(ctx, func(tx T) error {
+		if now, err = tx.Now(); err != nil {
+			return err
+		}
 		a, err := s.get(tx, id)
 		if err == nil {
 			step, err = owed(tx, a, now)
 		}
-		return step, err
+		return err
 	})
+	return step, now, err
 }
 
 // only returns the aggregate of a call for one.

@@ -162,7 +162,7 @@ func (s *Batches) Get(ctx context.Context, batch uuid.UUID) (withdrawal.Payout, 
 }
 
 // Next says what a batch owes now, see [withdrawal.Policy.NextBatch].
-func (s *Batches) Next(ctx context.Context, batch uuid.UUID) (withdrawal.Step, error) {
+func (s *Batches) Next(ctx context.Context, batch uuid.UUID) (step withdrawal.Step, now time.Time, err error) {
 	return next(ctx, &s.payoutCore, batch, func(tx BatchUnit, p withdrawal.Payout, now time.Time) (withdrawal.Step, error) {
 		state, err := tx.Switches().Ask(switches.Chain(p.Batch.Chain))
 		p.Level = state.Level

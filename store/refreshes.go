@@ -338,8 +338,13 @@ func (s *Refreshes) Sweep(ctx context.Context, limit int) (n int, err error) {
 	return readNow(ctx, s.update, func(tx RefreshUnit, now time.Time) (int, error) { return tx.Refreshes().Sweep(now, limit) })
 }
 
-// Owed says what the worker of a wallet does next, at the store's time now, and returns the
-// wallet as it was read for this.
+// Next says what the worker of a wallet does next, see [refresh.Policy.Next], and the store's time.
+func (s *Refreshes) Next(ctx context.Context, xpub string) (step refresh.Step, now time.Time, err error) {
+	step, _, now, err = s.Owed(ctx, xpub)
+	return step, now, err
+}
+
+// Owed is [Refreshes.Next], and returns the wallet as it was read for this too.
 func (s *Refreshes) Owed(ctx context.Context, xpub string) (step refresh.Step, w refresh.Work, now time.Time, err error) {
 	err = s.view(ctx, func(tx RefreshUnit) error {
 		if now, err = tx.Now(); err != nil {

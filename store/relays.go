@@ -212,7 +212,7 @@ func (s *Relays) Get(ctx context.Context, relay string) (relaysync.Sync, error) 
 
 // Next says what a relay owes now, see [relaysync.Policy.Next]; Due is on the
 // store's clock.
-func (s *Relays) Next(ctx context.Context, relay string) (relaysync.Step, error) {
+func (s *Relays) Next(ctx context.Context, relay string) (step relaysync.Step, now time.Time, err error) {
 	return next(ctx, &s.relayCore, relay, func(tx RelayUnit, r relaysync.Sync, now time.Time) (relaysync.Step, error) {
 		state, err := tx.Switches().Ask(switches.Relays)
 		r.Level = state.Level

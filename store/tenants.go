@@ -196,6 +196,15 @@ func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, li
 		func(a *dunning.Account, now time.Time) bool { return s.policy.Overslept(&a.Tenant, now) }, dunning.StepBegun{By: by})
 }
 
+// Next says what a tenant owes now, see [dunning.Policy.Next]; Due is on the store's clock.
+func (s *Tenants) Next(ctx context.Context, tenant string) (step dunning.Step, now time.Time, err error) {
+	return next(ctx, &s.tenantCore, tenant, func(tx TenantUnit, a dunning.Account, now time.Time) (dunning.Step, error) {
+		state, err := tx.Switches().Ask(switches.Charges)
+		a.Charging(state, now)
+		return s.policy.Next(a, now), err
+	})
+}
+
 // ForOperator pages through the ids of the tenants that a person must look at, in
 // byte order, behind an id, see [dunning.Tenant.NeedsOperator].
 func (s *Tenants) ForOperator(ctx context.Context, after string, limit int) ([]string, error) {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,8 +56,12 @@ func TestChargesAreRecoveringUntilTheyAreStarted(t *testing.T) {
 					t.Fatal(err)
 				}
 				got := ""
-				if do := tenants.Policy().Next(a, time.Now()).Action; do != nil {
-					got = do.Do.String()
+				step, now, err := tenants.Next(ctx, tenant)
+				if err != nil || !now.Equal(time.Now()) || !reflect.DeepEqual(step, tenants.Policy().Next(a, now)) {
+					t.Errorf("%s: %+v at %v, %v", tenant, step, now, err)
+				}
+				if step.Action != nil {
+					got = step.Action.Do.String()
 				}
 				if got != want {
 					t.Errorf("%s: %q is owed, want %q", tenant, got, want)

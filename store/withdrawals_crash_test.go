@@ -83,7 +83,7 @@ func (p *process) run(submission withdrawal.Submitted) (completed bool) {
 		if w.Request.Status == withdrawal.RequestCompleted {
 			return true
 		}
-		step, err := p.Next(context.Background(), request)
+		step, _, err := p.Next(context.Background(), request)
 		if err != nil {
 			p.t.Fatal(err)
 		}

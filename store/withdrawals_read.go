@@ -24,7 +24,7 @@ func (s *Withdrawals) RequestOf(ctx context.Context, job uuid.UUID) (uuid.UUID, 
 
 // Next says what a request owes now, see [withdrawal.Policy.Next]; Due is on the
 // store's clock.
-func (s *Withdrawals) Next(ctx context.Context, request uuid.UUID) (withdrawal.Step, error) {
+func (s *Withdrawals) Next(ctx context.Context, request uuid.UUID) (step withdrawal.Step, now time.Time, err error) {
 	return next(ctx, &s.withdrawalCore, request, func(tx WithdrawalUnit, w withdrawal.Withdrawal, now time.Time) (withdrawal.Step, error) {
 		state, err := tx.Switches().Ask(switches.Chain(w.Request.Chain))
 		w.Level, w.Recovering = state.Level, state.Recovering

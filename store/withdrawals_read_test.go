@@ -56,7 +56,7 @@ func TestReads(t *testing.T) {
 	if attempts, err := b.Attempts(ctx, w.Job.ID); err != nil || len(attempts) != 1 || attempts[0] != w.Attempt {
 		t.Error(attempts, err)
 	}
-	if step, err := b.Next(ctx, w.Request.ID); err != nil || step.Party != withdrawal.ConfirmationWorker || !step.Due.Equal(w.Job.NextCheckAt) {
+	if step, _, err := b.Next(ctx, w.Request.ID); err != nil || step.Party != withdrawal.ConfirmationWorker || !step.Due.Equal(w.Job.NextCheckAt) {
 		t.Error(step, err)
 	}
 	b.now = b.now.Add(2 * time.Hour)

@@ -167,7 +167,7 @@ func TestAPausedChainBeginsNothing(t *testing.T) {
 		t.Errorf("%d jobs, %v", len(ws), err)
 	}
 	for _, w := range []withdrawal.Withdrawal{approved, pending} {
-		if step, err := paused.Next(ctx, w.Request.ID); err != nil || step.Party != withdrawal.Operator || len(step.Actions) > 0 {
+		if step, _, err := paused.Next(ctx, w.Request.ID); err != nil || step.Party != withdrawal.Operator || len(step.Actions) > 0 {
 			t.Errorf("it owes %+v, %v", step, err)
 		}
 	}

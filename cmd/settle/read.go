@@ -359,7 +359,7 @@ func (a *app) note(ctx context.Context, w *withdrawal.Withdrawal, role withdrawa
 
 // sentence says who moves a withdrawal on, and when.
 func (a *app) sentence(ctx context.Context, w *withdrawal.Withdrawal) error {
-	step, err := a.Withdrawals.Next(ctx, w.Request.ID)
+	step, _, err := a.Withdrawals.Next(ctx, w.Request.ID)
 	if err != nil {
 		return err
 	}

@@ -254,7 +254,7 @@ func (c *Console) item(r *request) error {
 	if err != nil {
 		return err
 	}
-	step, err := c.o.Services.Withdrawals.Next(r.Context(), w.Request.ID)
+	step, _, err := c.o.Services.Withdrawals.Next(r.Context(), w.Request.ID)
 	if err != nil {
 		return err
 	}

@@ -335,7 +335,7 @@ func TestTheSwitchCostsOneStatementPerBeginning(t *testing.T) {
 		return err
 	})
 	costs("a look at what is owed", 0, func() error {
-		_, err := service.Next(ctx, held[1].Withdrawal.Request.ID)
+		_, _, err := service.Next(ctx, held[1].Withdrawal.Request.ID)
 		return err
 	})
 }

@@ -446,6 +446,6 @@ func (w *batches) batchStopped(t *testing.T) {
 			return err
 		})
 		return n, err
-	}, func() (withdrawal.Step, error) { return w.batches.Next(ctx, e.Batch) },
+	}, func() (withdrawal.Step, time.Time, error) { return w.batches.Next(ctx, e.Batch) },
 		func() error { return errOf(w.batches.Do(ctx, e.Batch, replaced)) })
 }

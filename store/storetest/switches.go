@@ -267,7 +267,10 @@ func (r *relays) stopped(t *testing.T) {
 			}))
 			dated(r.Store, start.Add(time.Second))
 			defer dated(r.Store, time.Time{})
-			step := must(r.service.Next(ctx, waits))(t)
+			step, now, err := r.service.Next(ctx, waits)
+			if err != nil || !now.Equal(start.Add(time.Second)) {
+				t.Fatal(now, err)
+			}
 			return due, next, len(step.Actions)
 		}
 		if due, next, actions := offered(); due != 1 || !next.Equal(start) || actions != 1 {

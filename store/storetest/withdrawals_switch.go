@@ -68,7 +68,7 @@ func (w *withdrawals) stopped(t *testing.T) {
 				t.Errorf("%d are claimed, %v", len(items), err)
 			}
 			for _, id := range []uuid.UUID{request.Request.ID, job.Request.ID} {
-				if step, err := w.service.Next(ctx, id); err != nil || len(step.Actions) > 0 || step.Party != withdrawal.Operator {
+				if step, _, err := w.service.Next(ctx, id); err != nil || len(step.Actions) > 0 || step.Party != withdrawal.Operator {
 					t.Errorf("it owes %+v, %v", step, err)
 				}
 			}
@@ -100,13 +100,13 @@ func (w *withdrawals) unsent(t *testing.T) {
 	bump := withdrawal.Rebumped{By: workerAt(start), Fence: out.Job.Lease.Fence, Hash: "bump", Raw: []byte{1}, Nonce: out.Job.Nonce, HasNonce: true}
 	w.handedOut(t, chain, func(now time.Time) (int, error) {
 		return len(w.due(t, store.DueWithdrawals{Kind: withdrawal.DueRebroadcast, Chain: chain, Now: now, Limit: 10})), nil
-	}, func() (withdrawal.Step, error) { return w.service.Next(ctx, out.Request.ID) },
+	}, func() (withdrawal.Step, time.Time, error) { return w.service.Next(ctx, out.Request.ID) },
 		func() error { return errOf(w.service.Do(ctx, out.Request.ID, bump)) })
 }
 
 // handedOut requires that something out on a chain, which is owed a broadcast and a replacement, is due
 // and named by the next step at level begin, and neither at level send, where it is looked up alone.
-func (w *withdrawals) handedOut(t *testing.T, chain uuid.UUID, due func(time.Time) (int, error), next func() (withdrawal.Step, error), replace func() error) {
+func (w *withdrawals) handedOut(t *testing.T, chain uuid.UUID, due func(time.Time) (int, error), next func() (withdrawal.Step, time.Time, error), replace func() error) {
 	t.Helper()
 	later := start.Add(time.Hour)
 	handed := func() int {
@@ -114,7 +114,11 @@ func (w *withdrawals) handedOut(t *testing.T, chain uuid.UUID, due func(time.Tim
 		n := must(due(later))(t)
 		dated(w.Store, later)
 		defer dated(w.Store, time.Time{})
-		step, looked := must(next())(t), false
+		step, now, err := next()
+		if err != nil || !now.Equal(later) {
+			t.Fatal(now, err)
+		}
+		looked := false
 		for _, a := range step.Actions {
 			looked = looked || a.Do == withdrawal.DoLookUp
 			if a.Do == withdrawal.DoRebroadcast || a.Do == withdrawal.DoReplace {
