@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -11,13 +10,13 @@ import (
 	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
+	"github.com/settlehq/settle/examples/internal/mainnet"
 	"github.com/settlehq/settle/examples/wallet/blockfile"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/utxo"
 )
 
-//go:embed testdata/blocks-0-300.dat
-var firstBlocks []byte
+var firstBlocks = mainnet.Blocks
 
 // A commit is what costs, so a transaction takes many blocks, within bounds.
 const (

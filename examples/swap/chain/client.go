@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/settlehq/settle/examples/internal/direct"
 )
 
-// Client talks to a chain process.
+// Client talks to a chain.
 type Client struct {
 	URL  string
 	http http.Client
@@ -21,6 +23,12 @@ type Client struct {
 // NewClient waits for an answer as long as patience.
 func NewClient(url string, patience time.Duration) *Client {
 	return &Client{URL: url, http: http.Client{Timeout: patience}}
+}
+
+// Client returns a client of a chain in the same process: its calls go through no network, and
+// their answers are lost all the same.
+func (c *Chain) Client(patience time.Duration) *Client {
+	return &Client{URL: "http://" + c.Name, http: http.Client{Timeout: patience, Transport: direct.Transport{To: c}}}
 }
 
 // ErrRefused: the chain did not take it, for certain.

@@ -17,7 +17,7 @@ import (
 // mainnet returns blocks 0 to 300, framed one by one.
 func mainnet(t testing.TB) [][]byte {
 	t.Helper()
-	file, err := os.ReadFile("../testdata/blocks-0-300.dat")
+	file, err := os.ReadFile("../../internal/mainnet/blocks-0-300.dat")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"github.com/settlehq/settle/examples/internal/direct"
 )
 
 // Client calls a node. An [Error] is the node's answer; after any other error
@@ -26,39 +28,8 @@ func NewClient(url string, patience time.Duration) *Client {
 // Client returns a client of a node in the same process: its calls go through no
 // network, and are lost, slow or garbled all the same.
 func (n *Node) Client(patience time.Duration) *Client {
-	return &Client{"http://node", http.Client{Timeout: patience, Transport: direct{n}}}
+	return &Client{"http://node", http.Client{Timeout: patience, Transport: direct.Transport{To: n}}}
 }
-
-// direct is a connection to a handler in the same process.
-type direct struct{ to http.Handler }
-
-// RoundTrip implements [http.RoundTripper].
-func (d direct) RoundTrip(r *http.Request) (answer *http.Response, err error) {
-	defer func() {
-		if p := recover(); p == http.ErrAbortHandler {
-			answer, err = nil, errors.New("the connection was cut")
-		} else if p != nil {
-			panic(p)
-		}
-	}()
-	w := &written{Response: http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Request: r}}
-	d.to.ServeHTTP(w, r)
-	if err := r.Context().Err(); err != nil { // the caller waited no longer
-		return nil, err
-	}
-	w.Body = io.NopCloser(&w.text)
-	return &w.Response, nil
-}
-
-// written is an answer that a handler writes.
-type written struct {
-	http.Response
-	text bytes.Buffer
-}
-
-func (w *written) Header() http.Header                  { return w.Response.Header }
-func (w *written) WriteHeader(status int)               { w.StatusCode = status }
-func (w *written) Write(text []byte) (n int, err error) { return w.text.Write(text) }
 
 // Status asks how the node is.
 func (c *Client) Status(ctx context.Context) (s Status, err error) {

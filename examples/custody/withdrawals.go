@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/withdrawal/node"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/follow"
+	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// Withdrawals are paid by a hot wallet on a simulated chain that has nonces, as Ethereum has.
+var (
+	chainID   = statemachine.ID("chain", "simulated")
+	bitcoin   = statemachine.ID("asset", btc)
+	hotWallet = statemachine.ID("wallet", "hot")
+)
+
+const (
+	decimals = 8
+	gasPrice = 10
+)
+
+// key signs for the hot wallet. A service has it in a signer, and never in its program.
+var key = func() ed25519.PrivateKey {
+	seed := sha256.Sum256([]byte("the coins of the simulated chain are worth nothing"))
+	return ed25519.NewKeyFromSeed(seed[:])
+}()
+
+var hotAddress = node.Address(key.Public().(ed25519.PublicKey))
+
+// withdraw stores what a customer asks for and sets the amount aside, in one commit. The same order
+// again changes nothing, so that whoever got no answer asks again.
+func (s *service) withdraw(ctx context.Context, customer string, order withdrawal.Submitted) (w withdrawal.Withdrawal, err error) {
+	order.By, order.User, order.Asset, order.Chain, order.Decimals = house, userID(customer), bitcoin, chainID, decimals
+	err = s.DB.UpdateTx(ctx, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit) (err error) {
+		if w, err = s.Withdrawals.Within(unit).Submit(ctx, order); err != nil {
+			return err
+		}
+		return post(ctx, tx, hold(&w.Request)) // too little is available: the request is undone too
+	})
+	return w, err
+}
+
+// userID is the id that settle knows a customer by, and customerOf is the customer again.
+func userID(customer string) uuid.UUID { return statemachine.ID("customer", customer) }
+
+func customerOf(r *withdrawal.Request) string {
+	return customers[slices.IndexFunc(customers, func(name string) bool { return userID(name) == r.User })]
+}
+
+// The postings of a request: hold, and in the end capture (paid) or release (given back).
+
+func hold(r *withdrawal.Request) posting {
+	return posting{r.ID.String(), "hold", 1, btc, available(customerOf(r)), held(customerOf(r)), r.AmountRaw.Int().Int64()}
+}
+
+func capture(r *withdrawal.Request) posting {
+	return posting{r.ID.String(), "capture", 1, btc, held(customerOf(r)), outsideAccount, r.AmountRaw.Int().Int64()}
+}
+
+func release(r *withdrawal.Request) posting {
+	return posting{r.ID.String(), "release", 1, btc, held(customerOf(r)), available(customerOf(r)), r.AmountRaw.Int().Int64()}
+}
+
+// refunds gives back what has ended unpaid, once nothing of it can be paid any more. The release and
+// Refunded are one commit: from then on nobody orders the request again.
+func (s *service) refunds(ctx context.Context) (time.Duration, error) {
+	_, wait, err := follow.RefundDue(ctx, s.DB, s.Withdrawals, 50,
+		func(ctx context.Context, tx sqlstore.Tx, _ store.Unit, w withdrawal.Withdrawal) (withdrawal.Refunded, error) {
+			p := release(&w.Request)
+			return withdrawal.Refunded{By: house, Reference: p.Subject + "/" + p.Kind}, post(ctx, tx, p)
+		})
+	return min(wait, s.Withdrawals.Policy().EnqueueEvery), err
+}
+
+// newJob is what the service decides of an approved request when it gets a job. The job's id is made
+// of the request and its version: ordered twice, it is the same job.
+func newJob(r withdrawal.Request) withdrawal.Enqueued {
+	return withdrawal.Enqueued{By: house, Job: uuid.NewSHA1(r.ID, strconv.AppendInt(nil, r.Version, 10)), AssetOnChain: bitcoin}
+}
+
+func say(w withdrawal.Withdrawal, events ...withdrawal.Event) store.HeldWithdrawal {
+	return store.HeldWithdrawal{Withdrawal: w, Events: events}
+}
+
+// pay signs a payment, stores it, and only then sends it. Whatever kills it between two lines, the
+// record says how to go on.
+func (s *service) pay(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
+	by, fence := withdrawal.By{Actor: w.Job.Lease.Holder, Role: withdrawal.WithdrawalWorker}, w.Job.Lease.Fence
+	client := s.out.client()
+	if w.Job.Status == withdrawal.JobConfirming { // the node has lost the transaction: it gets the same bytes again
+		tx := newest(&w)
+		return say(w, withdrawal.Rebroadcast{By: by, Fence: fence, Hash: tx.Hash, Done: client.Send(ctx, tx.Raw) == nil})
+	}
+	failed := func(w withdrawal.Withdrawal, kind withdrawal.Failure, err error) store.HeldWithdrawal {
+		return say(w, withdrawal.AttemptFailed{By: by, Fence: fence, Failure: kind, Error: err.Error()})
+	}
+	account, err := client.Account(ctx, hotAddress)
+	if err != nil {
+		return failed(w, withdrawal.Retryable, err)
+	}
+	nonce, err := s.Withdrawals.FreeNonce(ctx, hotWallet, account.Nonce)
+	if err != nil {
+		return failed(w, withdrawal.Retryable, err)
+	}
+	raw, hash, err := node.Sign(key, node.Tx{Nonce: nonce, To: w.Job.ToAddress, Asset: btc, Amount: string(w.Job.AmountRaw),
+		GasPrice: gasPrice, Reference: w.Request.ID.String()})
+	if err != nil {
+		return failed(w, withdrawal.Permanent, err)
+	}
+	stored, err := s.Withdrawals.Held(ctx, say(w, withdrawal.Prepared{By: by, Fence: fence, Hash: hash, Raw: raw,
+		Nonce: nonce, HasNonce: true, ChainNonce: account.Nonce, HasChainNonce: true}))
+	if err != nil { // stored or not, nothing was sent: the lease ends, and the record says how to go on
+		return say(w)
+	}
+	if err := client.Send(ctx, raw); err != nil { // a time-out is no failure: the transaction will be looked up
+		return failed(stored[0], withdrawal.Unclear, err)
+	}
+	return say(stored[0], withdrawal.Broadcast{By: by, Fence: fence, Hash: hash})
+}
+
+// newest is the live transaction that was signed last.
+func newest(w *withdrawal.Withdrawal) withdrawal.Tx {
+	live := w.Live()
+	return live[len(live)-1]
+}
+
+// look says what the chain shows of a payment. How deep is deep enough is for the policy to say.
+// Nobody else has the key of this wallet; examples/ledger shows what to look for where somebody has.
+func (s *service) look(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
+	by, tx := withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}, newest(&w)
+	client := s.out.client()
+	found, err := client.Nonce(ctx, hotAddress, tx.Nonce) // which of our transactions was mined with the nonce
+	if err == nil && found.Height == 0 {
+		found, err = client.Transaction(ctx, tx.Hash)
+	}
+	switch {
+	case err != nil: // no answer is no evidence
+		return say(w, withdrawal.Missing{By: by, Tx: tx.Hash, Error: err.Error()})
+	case !found.Known:
+		return say(w, withdrawal.Missing{By: by, Tx: tx.Hash})
+	case found.Height == 0: // the node has it, and no block yet
+		return say(w)
+	}
+	block := withdrawal.Block{Height: found.Height, Hash: found.Block, Canonical: found.Canonical, Head: found.Head}
+	mine := slices.IndexFunc(w.Live(), func(l withdrawal.Tx) bool { return statemachine.SameHash(l.Hash, found.Hash) })
+	if mine >= 0 {
+		return say(w, withdrawal.Receipt{By: by, Block: block, Tx: w.Live()[mine].Hash, Reverted: found.Reverted})
+	}
+	return say(w, withdrawal.ProvenDead{By: by, Block: block, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: found.Hash,
+		Nonce: tx.Nonce, NotThisPayment: true})
+}
