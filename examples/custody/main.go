@@ -93,7 +93,7 @@ func live(ctx context.Context, o options, dir string, out io.Writer) (err error)
 	}
 	s, err := openService(ctx, conn, world)
 	if err != nil {
-		return errors.Join(err, conn.Close())
+		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	if o.console != "" {

@@ -33,7 +33,7 @@ func (s *service) enroll(ctx context.Context, tenant string) error {
 
 // bill does what a tenant owes, one effect at a time, each after its intent is stored. An error
 // leaves the rest for later: the record says what is owed.
-func (s *service) bill(ctx context.Context, steps *store.Steps, due store.DueTenant) store.HeldTenant {
+func (s *service) bill(ctx context.Context, steps *store.TenantWork, due store.DueTenant) store.HeldTenant {
 	a, policy, by := due.Account, s.Tenants.Policy(), steps.By()
 	for do := policy.Next(a, due.At).Action; do != nil; do = policy.Next(a, due.At).Action {
 		var intent, answer dunning.Event

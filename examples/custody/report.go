@@ -14,6 +14,7 @@ import (
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store/follow"
 	"github.com/settlehq/settle/store/ops"
 	"github.com/settlehq/settle/swap"
@@ -49,7 +50,7 @@ func (d *day) count(ctx context.Context) (t tally, err error) {
 		return t, err
 	}
 	book, err := follow.StatsOf(ctx, d.DB, "book")
-	if err != nil {
+	if err != nil && !errors.Is(err, statemachine.ErrNotFound) { // the first worker has not begun
 		return t, err
 	}
 	t.lag = book.Lag

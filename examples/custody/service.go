@@ -54,11 +54,11 @@ func openSQLite(ctx context.Context, file string) (*sql.DB, error) {
 	return conn, nil
 }
 
-// openService makes the services on a database that has its tables.
+// openService makes the services on a database that has its tables. It closes conn if it fails.
 func openService(ctx context.Context, conn *sql.DB, out *outside) (*service, error) {
 	db, err := sqlstore.Open(ctx, conn, sqlstore.SQLite, sqlstore.Options{})
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, conn.Close())
 	}
 	s := &service{conn: conn, out: out}
 	if s.Services, err = ops.NewServices(db, policies()); err == nil {
@@ -75,7 +75,10 @@ func openService(ctx context.Context, conn *sql.DB, out *outside) (*service, err
 	if err == nil {
 		err = s.fund(ctx)
 	}
-	return s, err
+	if err != nil {
+		return nil, errors.Join(err, db.Close(), conn.Close())
+	}
+	return s, nil
 }
 
 func (s *service) close() error { return errors.Join(s.DB.Close(), s.conn.Close()) }
@@ -146,7 +149,7 @@ func (s *service) work(ctx context.Context, scans bool) error {
 				Transport: s.out.relays.transport(), Reconcile: time.Second, Grace: time.Second, Log: log})
 		},
 		func(ctx context.Context) error {
-			steps := s.Tenants.Steps(name)
+			steps := s.Tenants.Work(name)
 			bill := func(ctx context.Context, due store.DueTenant) store.HeldTenant { return s.bill(ctx, steps, due) }
 			return worker.Run(ctx, steps, bill, worker.Options[store.DueTenant, store.HeldTenant]{Poll: pause, Retry: pause, Grace: time.Second, Log: log})
 		},

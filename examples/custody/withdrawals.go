@@ -117,7 +117,7 @@ func (s *service) pay(ctx context.Context, w withdrawal.Withdrawal) store.HeldWi
 	if err != nil {
 		return failed(w, withdrawal.Permanent, err)
 	}
-	stored, err := s.Withdrawals.Held(ctx, say(w, withdrawal.Prepared{By: by, Fence: fence, Hash: hash, Raw: raw,
+	stored, err := s.Withdrawals.DoHeld(ctx, say(w, withdrawal.Prepared{By: by, Fence: fence, Hash: hash, Raw: raw,
 		Nonce: nonce, HasNonce: true, ChainNonce: account.Nonce, HasChainNonce: true}))
 	if err != nil { // stored or not, nothing was sent: the lease ends, and the record says how to go on
 		return say(w)
