@@ -210,7 +210,7 @@ func (n *ninetyDays) step(ctx context.Context, w *store.TenantWork, item worker.
 			answer = dunning.LookedBack{By: w.By(), Invoice: do.Invoices[0], Asked: item.Work.At}
 			for key := range n.provider.paid {
 				if strings.HasPrefix(key, do.Invoices[0]+"/") {
-					answer = dunning.Paid{By: n.by(dunning.Host), Invoice: do.Invoices[0], Method: a.Tenant.Method, Payment: "provider: " + key}
+					answer = dunning.Paid{By: n.by(dunning.Host), Invoice: do.Invoices[0], Method: a.Tenant.Method, Payment: key}
 				}
 			}
 		case dunning.DoNotify:

@@ -99,7 +99,8 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 	}
 	n, ok := i.attempt(key)
 	if !ok {
-		return c.refuse(statemachine.ErrInvalid, "no charge of this invoice had this key")
+		return c.refuse(statemachine.ErrInvalid, "no charge of this invoice had this key: one that was made, and that a "+
+			"restored database has forgotten, is Paid, with the key as its id")
 	}
 	if outcome.Valid() && i.known(charged(n)) {
 		return nil // it is done, whatever is said later

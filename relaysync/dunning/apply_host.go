@@ -137,16 +137,11 @@ func (c *step) pay(e *Paid) error {
 	if !e.Method.Valid() {
 		return c.refuse(statemachine.ErrInvalid, "no such method")
 	}
-	if e.Payment != "" && (!word(e.Payment) || strings.HasPrefix(e.Payment, i.ID+"/")) {
-		return c.refuse(statemachine.ErrInvalid, "the id of a payment is a text of at most 100 bytes, and no key of a charge")
+	if !statemachine.Storable(e.Payment) {
+		return c.refuse(statemachine.ErrInvalid, "the id of a payment is a text")
 	}
-	for _, m := range Method(0).Values() {
-		if e.Payment == m.String() {
-			return c.refuse(statemachine.ErrInvalid, "the id of a payment is not the name of a method")
-		}
-		if e.Payment != "" && m != e.Method && i.known(received(m, e.Payment)) {
-			return c.refuse(statemachine.ErrIllegal, "payment "+e.Payment+" came by "+m.String()+": another payment has another id")
-		}
+	if _, charged := i.attempt(e.Payment); charged {
+		return c.refuse(statemachine.ErrInvalid, "charge "+e.Payment+" is on file: say what the provider has answered to it")
 	}
 	return c.receive(i, entry, c.by.At, OnPay)
 }

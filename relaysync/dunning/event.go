@@ -54,14 +54,15 @@ type (
 	// Paid: paid in full by other means than our charge. Key: Invoice, Method and
 	// Payment. It is a fact and is filed whatever the invoice is: of what is paid already,
 	// void, or of nothing, it is in Invoice.Overpaid, or what had paid is. Two payments without
-	// an id by one method are one; one id of two methods is ErrIllegal. ErrInvalid where
+	// an id by one method are one; one id by two methods is two payments. ErrInvalid where
 	// MaxOverpaid payments beside the one that paid are on file: nothing is stored of it.
 	Paid struct {
 		By
 		Invoice string
 		Method  Method `json:",omitzero"`
-		// Payment is the id of the payment, at most MaxID bytes (a longer one is hashed), no method's
-		// name and no key of a charge; empty: it has none.
+		// Payment is the id of the payment; empty: it has none. Of an id above MaxID bytes, such as a whole
+		// invoice of Lightning, "sha256:" and the hash in hexadecimal digits are kept. A charge that a restored
+		// database has forgotten is Paid with its key as the id; the key of one that is on file is ErrInvalid.
 		Payment string
 	}
 	// Voided: it is owed no longer; ErrIllegal once it is paid. Key: Invoice.
@@ -104,7 +105,8 @@ type (
 	// Deferred, not tried, which nobody but the actor of the intent knows. Key: Key
 	// and Outcome. Done of an invoice whose list of payments is full is ErrInvalid, see
 	// [Paid]. Unknown of that actor, behind a look-up that found nothing, is
-	// looked up again. Done under a key that is not the latest, or of another amount
+	// looked up again. A key that no charge on file has had is ErrInvalid: what a restored database has
+	// forgotten is Paid, with the key as its id. Done under a key that is not the latest, or of another amount
 	// than is owed, pays what is open, and is in Invoice.Overpaid as well. Whatever has
 	// paid already, and whatever is void, Done is filed: see Paid.
 	ChargeAnswered struct {
@@ -127,7 +129,8 @@ type (
 	}
 	// LookedBack: of an invoice that was stored before Account.RecoveredAt no payment is
 	// known anywhere, and none is under way: under no key of the provider, whatever
-	// number it ends in, and in no book of the host. One that is found is Paid instead.
+	// number it ends in, and in no book of the host. One that is found is Paid instead, with the key
+	// under which the provider has it as its id.
 	// Until then nothing is charged, nobody churned or written to. A look-up that began
 	// before what was sent until then had arrived proves nothing and changes nothing.
 	// Key: Invoice, after the present RecoveredAt. While charges are recovering nothing counts.

@@ -18,8 +18,8 @@ const (
 	DoChurn                // send Churned
 	DoNotify               // send NoticeIntended, write the message under Key, then NoticeAnswered
 	// DoLookBack: ask the provider, and the host's own books, for any payment of the invoice, then
-	// Paid or LookedBack. A charge whose key the restored database does not know is Paid too, by the
-	// provider's own id of that payment: the key will be used again.
+	// Paid or LookedBack. A charge whose key the restored database does not know is Paid too, with that
+	// key as the id of the payment.
 	DoLookBack
 )
 

@@ -2,6 +2,8 @@ package dunning
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -20,7 +22,13 @@ type Payments string
 // host saw.
 func charged(n int32) string { return strconv.Itoa(int(n)) }
 
-func received(m Method, id string) string { return m.String() + ":" + statemachine.Word(id) }
+func received(m Method, id string) string {
+	if len(id) > MaxID {
+		sum := sha256.Sum256([]byte(id))
+		id = "sha256:" + hex.EncodeToString(sum[:])
+	}
+	return m.String() + ":" + statemachine.Word(id)
+}
 
 // number returns that of a charge, ok is false for another payment.
 func number(entry string) (n int32, ok bool) {
@@ -29,17 +37,20 @@ func number(entry string) (n int32, ok bool) {
 }
 
 // paymentKey is what an operator calls the payment of an entry: the key of a charge,
-// the id of a payment, or its method where it has no id.
+// or the method of a payment, with a colon and its id where it has one.
 func (i *Invoice) paymentKey(entry string) string {
 	if n, ok := number(entry); ok {
 		return i.key(n)
 	}
 	method, id, _ := strings.Cut(entry, ":")
-	return cmp.Or(statemachine.Unword(id), method)
+	if id == "" {
+		return method
+	}
+	return method + ":" + statemachine.Unword(id)
 }
 
-// Overpayments are the keys of the payments that await [Acknowledged]: of charges, or
-// the ids of payments that the host saw, the method where one has no id.
+// Overpayments are the keys of the payments that await [Acknowledged]: those of charges, and
+// of payments that the host saw the method and the id, such as "manual:77", or the method alone where one has no id.
 func (i *Invoice) Overpayments() (keys []string) {
 	for _, entry := range i.Overpaid.list() {
 		keys = append(keys, i.paymentKey(entry))

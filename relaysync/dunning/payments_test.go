@@ -55,12 +55,12 @@ func TestTwoPaymentsOfOneInvoice(t *testing.T) {
 		{"a charge, then a wire without an id", dunning.Stripe, []func(*account){charged, wire("")}, "", []string{"i1/0"}},
 		{"a wire while a charge is out", dunning.Stripe, []func(*account){func(x *account) { x.do(intended(0, "i1/0")) }, wire("w1"),
 			done}, "w1", []string{"i1/0"}},
-		{"two wires", dunning.Manual, []func(*account){wire("w1"), wire("w2")}, "w1", []string{"w2"}},
-		{"two wires, the other way round", dunning.Manual, []func(*account){wire("w2"), wire("w1")}, "w1", []string{"w2"}},
-		{"one of them without an id", dunning.Manual, []func(*account){wire("w1"), wire("")}, "", []string{"w1"}},
-		{"one of them without an id, the other way round", dunning.Manual, []func(*account){wire(""), wire("w1")}, "", []string{"w1"}},
+		{"two wires", dunning.Manual, []func(*account){wire("w1"), wire("w2")}, "w1", []string{"manual:w2"}},
+		{"two wires, the other way round", dunning.Manual, []func(*account){wire("w2"), wire("w1")}, "w1", []string{"manual:w2"}},
+		{"one of them without an id", dunning.Manual, []func(*account){wire("w1"), wire("")}, "", []string{"manual:w1"}},
+		{"one of them without an id, the other way round", dunning.Manual, []func(*account){wire(""), wire("w1")}, "", []string{"manual:w1"}},
 		{"an id with a space, a percent sign and a line break", dunning.Manual, []func(*account){wire("w 1%20\n"), wire("a")}, "a",
-			[]string{"w 1%20\n"}},
+			[]string{"manual:w 1%20\n"}},
 	} {
 		x := open(t, r.method)
 		for _, step := range r.steps {
@@ -85,26 +85,68 @@ func TestTwoPaymentsOfOneInvoice(t *testing.T) {
 func TestAWireForAVoidInvoice(t *testing.T) {
 	x := open(t, dunning.Manual).do(dunning.Voided{By: by(dunning.Host, t0), Invoice: "i1"}, paid(hour, dunning.Manual, "w1"))
 	x.nothing(paid(hour, dunning.Manual, "w1"))
-	x.expectPaid("", 0, "w1")
+	x.expectPaid("", 0, "manual:w1")
 	if x.a.Invoices[0].Status() != dunning.InvoiceVoid {
 		t.Error("it is not void any more")
 	}
-	x.do(dunning.Acknowledged{By: by(dunning.Operator, after(day)), Invoice: "i1", Key: "w1", Reason: "paid back"})
+	x.do(dunning.Acknowledged{By: by(dunning.Operator, after(day)), Invoice: "i1", Key: "manual:w1", Reason: "paid back"})
 	x.nothing(paid(2*day, dunning.Manual, "w1"))
 }
 
 func TestTheIDOfAPayment(t *testing.T) {
-	x := open(t, dunning.Manual)
-	for _, bad := range []string{"i1/0", "i1/x", "a\x00", strings.Repeat("x", dunning.MaxID+1), "manual", "nwc", "stripe"} {
+	x := open(t, dunning.Stripe).do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Unknown))
+	for _, bad := range []string{"i1/0", "a\x00", "\xff", strings.Repeat("x", 2000) + "\x00"} {
 		x.refused(statemachine.ErrInvalid, paid(hour, dunning.Manual, bad))
 	}
-	for _, id := range []string{"", "p1", strings.Repeat("x", dunning.MaxID), "i1"} {
+	for _, id := range []string{"", "p1", strings.Repeat("x", dunning.MaxID), "i1", "i1/x", "manual", "nwc", "nwc:1"} {
 		x := open(t, dunning.Manual).do(paid(hour, dunning.Manual, id))
+		x.nothing(paid(hour, dunning.Manual, id))
 		x.expectPaid(id, dunning.Manual)
-		if id != "" {
-			x.refused(statemachine.ErrIllegal, paid(hour, dunning.NWC, id)) // one id is of one payment
-			x.do(paid(hour, dunning.Manual, "!")).refused(statemachine.ErrIllegal, paid(hour, dunning.NWC, id))
-		}
+	}
+}
+
+// One id by two methods is two payments: both are on file, in both orders, and an operator names one of them.
+func TestOneIDOfTwoMethods(t *testing.T) {
+	for _, order := range [][]dunning.Method{{dunning.Manual, dunning.Stripe}, {dunning.Stripe, dunning.Manual}} {
+		x := open(t, dunning.Manual).do(paid(hour, order[0], "77"), paid(2*hour, order[1], "77"))
+		x.nothing(paid(3*hour, order[0], "77"))
+		x.nothing(paid(3*hour, order[1], "77"))
+		x.expectPaid("77", dunning.Manual, "stripe:77")
+		x.refused(statemachine.ErrConflict, dunning.Acknowledged{By: by(dunning.Operator, after(day)), Invoice: "i1", Key: "77", Reason: "paid back"})
+		x.do(dunning.Acknowledged{By: by(dunning.Operator, after(day)), Invoice: "i1", Key: "stripe:77", Reason: "paid back"})
+		x.expectPaid("77", dunning.Manual)
+	}
+}
+
+// Of a long id, such as a whole Lightning invoice, the hash is kept: the same payment is known by it, and another of the
+// same length is another payment.
+func TestALongIDOfAPayment(t *testing.T) {
+	long := "lnbc" + strings.Repeat("x", 1996)
+	other := long[:len(long)-1] + "y"
+	x := open(t, dunning.NWC).do(paid(hour, dunning.NWC, long))
+	x.nothing(paid(2*hour, dunning.NWC, long))
+	kept := x.a.Invoices[0].PaidKey
+	if !strings.HasPrefix(kept, "sha256:") || len(kept) > dunning.MaxID {
+		t.Errorf("%q is kept", kept)
+	}
+	x.do(paid(2*hour, dunning.NWC, other))
+	if over := x.a.Invoices[0].Overpayments(); len(over) != 1 || !strings.HasPrefix(over[0], "nwc:sha256:") {
+		t.Errorf("%q", over)
+	}
+	x.nothing(paid(2*hour, dunning.NWC, other))
+	x.nothing(paid(2*hour, dunning.NWC, kept))
+}
+
+// A charge that a restored database has forgotten is filed by the key under which the provider has it, and nothing is
+// charged after it.
+func TestAForgottenChargeIsPaidByItsKey(t *testing.T) {
+	for _, key := range []string{"i1/0", "i1/3"} {
+		x := open(t, dunning.Stripe)
+		x.refused(statemachine.ErrInvalid, answered(hour, key, statemachine.Done))
+		x.do(paid(hour, dunning.Stripe, key))
+		x.nothing(paid(2*hour, dunning.Stripe, key))
+		x.expectPaid(key, dunning.Stripe)
+		x.expect(30*day, "nothing")
 	}
 }
 
@@ -152,9 +194,9 @@ func TestPaidThoughNothingIsOwed(t *testing.T) {
 	amended := dunning.Amended{By: by(dunning.Host, after(0)), Invoice: "i1"}
 	x := open(t, dunning.Manual).do(amended, paid(hour, dunning.Manual, "w1"))
 	x.nothing(paid(hour, dunning.Manual, "w1"))
-	x.expectPaid("w1", dunning.Manual, "w1")
-	x.do(paid(2*hour, dunning.Manual, "w0")).expectPaid("w0", dunning.Manual, "w0", "w1")
-	for _, key := range []string{"w0", "w1"} {
+	x.expectPaid("w1", dunning.Manual, "manual:w1")
+	x.do(paid(2*hour, dunning.Manual, "w0")).expectPaid("w0", dunning.Manual, "manual:w0", "manual:w1")
+	for _, key := range []string{"manual:w0", "manual:w1"} {
 		x.do(dunning.Acknowledged{By: by(dunning.Operator, after(day)), Invoice: "i1", Key: key, Reason: "paid back"})
 	}
 	x.nothing(paid(2*day, dunning.Manual, "w0"))
@@ -239,7 +281,7 @@ func TestBothOrdersOfEveryPair(t *testing.T) {
 		"void":            dunning.Voided{By: host, Invoice: "i1"}, "amend": dunning.Amended{By: host, Invoice: "i1", Amount: 40},
 		"method":         dunning.MethodSet{By: host, Method: dunning.NWC},
 		"acknowledge 0":  dunning.Acknowledged{By: operator, Invoice: "i1", Key: "i1/0", Reason: "paid back"},
-		"acknowledge w2": dunning.Acknowledged{By: operator, Invoice: "i1", Key: "w2", Reason: "paid back"},
+		"acknowledge w2": dunning.Acknowledged{By: operator, Invoice: "i1", Key: "manual:w2", Reason: "paid back"},
 		"churn":          dunning.Churned{By: biller}, "reinstate": dunning.Reinstated{By: host}, "issue": dunning.Issued{By: host, Invoice: "i9",
 			Amount: 1}, "provision": dunning.Provisioned{By: host}, "tick": dunning.StepBegun{By: biller},
 	}

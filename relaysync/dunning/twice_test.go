@@ -270,8 +270,8 @@ func TestWhatWasPaidBackOfNothingStaysPaidBack(t *testing.T) {
 		return dunning.Paid{By: by(dunning.Host, after(hour)), Invoice: "i0", Method: dunning.Manual, Payment: id}
 	}
 	x.do(dunning.Issued{By: by(dunning.Host, t0), Invoice: "i0"}, pay("b"),
-		dunning.Acknowledged{By: by(dunning.Operator, after(hour)), Invoice: "i0", Key: "b", Reason: "paid back"}, pay("a"))
-	if i := x.a.Invoice("i0"); i.PaidKey != "a" || !slices.Equal(i.Overpayments(), []string{"a"}) || !strings.Contains(string(i.Repaid), "b") {
+		dunning.Acknowledged{By: by(dunning.Operator, after(hour)), Invoice: "i0", Key: "manual:b", Reason: "paid back"}, pay("a"))
+	if i := x.a.Invoice("i0"); i.PaidKey != "a" || !slices.Equal(i.Overpayments(), []string{"manual:a"}) || !strings.Contains(string(i.Repaid), "b") {
 		t.Errorf("%+v", i)
 	}
 }

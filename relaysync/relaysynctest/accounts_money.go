@@ -50,8 +50,8 @@ func (h *AccountHistory) payments(ev dunning.Event, c *dunning.Change) error {
 	var id, key string
 	switch e := ev.(type) {
 	case dunning.Paid:
-		if id, key = e.Invoice, e.Payment; key == "" {
-			key = e.Method.String()
+		if id, key = e.Invoice, e.Method.String(); e.Payment != "" {
+			key += ":" + e.Payment
 		}
 	case dunning.ChargeAnswered:
 		if e.Outcome == statemachine.Done {
@@ -90,8 +90,10 @@ func (h *AccountHistory) payments(ev dunning.Event, c *dunning.Change) error {
 		slices.Sort(over)
 		slices.Sort(back)
 		paidBy := i.PaidKey
-		if i.Status() == dunning.InvoicePaid && paidBy == "" {
-			paidBy = i.Method.String()
+		if i.Status() == dunning.InvoicePaid && !strings.HasPrefix(paidBy, i.ID+"/") {
+			if paidBy = i.Method.String(); i.PaidKey != "" {
+				paidBy += ":" + i.PaidKey
+			}
 		}
 		if paidBy != payer || !slices.Equal(over, back) {
 			return fmt.Errorf("invoice %s says paid by %q, overpaid %q; what came: %v", i.ID, paidBy, over, h.money[i.ID])
@@ -112,9 +114,6 @@ func before(i *dunning.Invoice, a, b string) bool {
 	rank := func(key string) string {
 		number, isCharge := strings.CutPrefix(key, i.ID+"/")
 		if !isCharge {
-			if key == dunning.Manual.String() { // without an id, it is before those that have one
-				key = ""
-			}
 			return "0 0 " + key
 		}
 		if inexact(i, key) {
