@@ -350,7 +350,7 @@ func (s *step) arrive(e *Observed) (made bool, err error) {
 	none := Discrepancy{Direction: s.side.direction(), Key: e.ID, Chain: Inbound(s.side.direction()), TxID: e.ID,
 		Amount: min(e.Amount, MaxAmount), Actor: s.by.Actor, At: s.by.At}
 	switch {
-	case e.From != "" && s.p.own(e.From):
+	case e.From != "" && s.p.own(Inbound(s.side.direction()), e.From):
 		none.Kind, none.Text = OwnSender, "a transfer between own accounts is no swap"
 	case e.Amount > MaxAmount:
 		none.Kind = InboundTooLarge
@@ -411,13 +411,14 @@ func (s *step) create(e *Observed, at time.Time) {
 }
 
 func (s *step) same(e *Observed, at time.Time) bool {
-	if c, ok := s.side.(*creditSide); ok && (c.c.To != e.To || c.c.Owner != e.Owner) {
+	chain := Inbound(s.side.direction())
+	if c, ok := s.side.(*creditSide); ok && (!alike(chain, c.c.To, e.To) || !alike(chain, c.c.Owner, e.Owner)) {
 		return false
 	}
 	// A time that was above the clock was cut, and is cut again.
 	early := e.Time.IsZero() || s.old.At.Equal(s.old.Stored.Truncate(time.Second)) && !at.Before(s.old.At)
 	uncut := s.old.At.Equal(e.Time.Truncate(time.Second)) // now is earlier: by a clock that was set back
-	return s.old.Amount == e.Amount && s.old.From == e.From && (s.old.At.Equal(at) || early || uncut)
+	return s.old.Amount == e.Amount && alike(chain, s.old.From, e.From) && (s.old.At.Equal(at) || early || uncut)
 }
 
 // elapsed: what the money says comes before what time says.

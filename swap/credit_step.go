@@ -152,7 +152,7 @@ func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 	if c.Status != CreditPending && !last {
 		return s.refuse(statemachine.ErrIllegal, "")
 	}
-	found := e.Finding == MappingFound && statemachine.SameHash(e.TxID, c.ID) && e.Owner == c.Owner && c.Owner != ""
+	found := e.Finding == MappingFound && alike(Nexus, e.TxID, c.ID) && alike(Nexus, e.Owner, c.Owner) && c.Owner != ""
 	if !e.Finding.Valid() || e.Finding != MappingUnknown && !found && e.Asked.IsZero() {
 		return s.refuse(statemachine.ErrInvalid, "a finding is needed, and of a missing one when it was asked")
 	}
@@ -164,7 +164,7 @@ func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 	case e.Finding == MappingUnknown, !found && (e.Asked.Before(c.Entered) || e.Asked.After(s.by.At)):
 		s.later = true
 		return nil
-	case found && last && (!word(e.Account, MaxAddress) || s.p.own(e.Account) || e.State != 0 && e.State != AccountUsable && e.State != AccountUnknown):
+	case found && last && (!word(e.Account, MaxAddress) || s.p.own(Solana, e.Account) || e.State != 0 && e.State != AccountUsable && e.State != AccountUnknown):
 		s.refundFor(ReasonAccount)
 		return s.move(accountUnusable, "")
 	case found: // what cannot be paid is refunded from the next state

@@ -77,7 +77,7 @@ func (x *depositSide) memoFetched(s *step, e *MemoFetched) error {
 	case !valid || err != nil:
 		s.refundFor(ReasonMemo)
 		return s.move(invalidMemo, "")
-	case s.p.own(address):
+	case s.p.own(Nexus, address):
 		s.refundFor(ReasonMemo)
 		return s.move(invalidMemo, "the address is the house's own")
 	}
@@ -168,8 +168,8 @@ func (s *step) idle(a Action, house Control) error {
 		return nil
 	}
 	net, _ := s.terms(a)
-	_, to := s.side.pays(s.p, a)
-	nowhere := !s.p.payable(a, to)
+	chain, to := s.side.pays(s.p, a)
+	nowhere := !s.p.payable(a, chain, to)
 	switch {
 	case (a == Send && s.item.Terms.micro(s.item.Amount) || a != Send && net == 0) && s.side.allows(asFees):
 		return s.keep()

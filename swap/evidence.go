@@ -210,7 +210,7 @@ func (s *step) sighted(t *Sighting, asked time.Time) (err error) {
 	if !t.sound() {
 		return s.refuse(statemachine.ErrInvalid, "a malformed sighting")
 	}
-	t.TxID = txForm(t.Chain, t.TxID)
+	t.TxID = form(t.Chain, t.TxID)
 	in := s.find(t)
 	switch {
 	case in == nil && t.Errored:
@@ -339,7 +339,7 @@ func (s *step) mine(in *Intent, t *Sighting) bool {
 
 // fits reports whether a transaction moved what an intent pays, to the unit.
 func (p *Policy) fits(in *Intent, t *Sighting) bool {
-	return t.Amount == in.Net && t.Token == p.token(in.Chain) && (t.Destination == in.Destination || in.Destination == "")
+	return t.Amount == in.Net && t.Token == p.token(in.Chain) && (in.Destination == "" || alike(in.Chain, t.Destination, in.Destination))
 }
 
 // Misfit says whether an outbound is not what the record's intent with its reference

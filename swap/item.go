@@ -173,7 +173,7 @@ func ClaimOf(r Record, ev Event) string {
 }
 
 // claim is what [Intent].Claim is of a transaction.
-func claim(c Chain, txid string) string { return c.String() + " " + txForm(c, txid) }
+func claim(c Chain, txid string) string { return c.String() + " " + form(c, txid) }
 
 // Proof says why an intent has not paid and never will.
 // Values: Negative, Errored, Said.
@@ -279,7 +279,7 @@ type Discrepancy struct {
 
 // mismatch reports whether it is an outbound with that id that is no intent.
 func (d *Discrepancy) mismatch(txid string) bool {
-	return d.Kind == Mismatch && (d.Key == txid || d.Chain == Nexus && statemachine.SameHash(d.Key, txid))
+	return d.Kind == Mismatch && alike(d.Chain, d.Key, txid)
 }
 
 // Close says who has dealt with a discrepancy of no item: one that names a stored

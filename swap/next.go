@@ -239,7 +239,7 @@ func (a *asking) perform(act Action) {
 	case net == 0 && !a.x.allows(asFees):
 		a.why = "the fee leaves nothing to move: mend the policy and requeue it"
 		return
-	case exhausted || net == 0 || !a.p.payable(act, to) || act == Send && i.Terms.micro(i.Amount):
+	case exhausted || net == 0 || !a.p.payable(act, chain, to) || act == Send && i.Terms.micro(i.Amount):
 		a.now(Tell, "tell")
 		return
 	case len(i.Intents) >= MaxIntents:

@@ -260,7 +260,7 @@ func (s *step) paidBy(e *PaidBy) error {
 	if len(s.item.Intents) >= maxFiled {
 		return s.refuse(statemachine.ErrInvalid, "too many intents")
 	}
-	in := Intent{Action: e.Action, Chain: chain, TxID: txForm(chain, e.TxID)}
+	in := Intent{Action: e.Action, Chain: chain, TxID: form(chain, e.TxID)}
 	if in.Net, in.Fee = s.terms(e.Action); in.Net == 0 {
 		in.Net, in.Fee = s.p.fees(s.side.direction()).pays(e.Action, s.item.Amount)
 	}
@@ -332,7 +332,7 @@ func (s *step) correct(in *Intent, e *PaidBy) error {
 		if err := s.meet(e); err != nil {
 			return err
 		}
-		in.Outcome, in.Proof, in.ClosedAt, in.TxID, in.SeenAt = statemachine.Unknown, 0, time.Time{}, txForm(in.Chain, e.TxID), s.by.At
+		in.Outcome, in.Proof, in.ClosedAt, in.TxID, in.SeenAt = statemachine.Unknown, 0, time.Time{}, form(in.Chain, e.TxID), s.by.At
 		s.claims(in, "")
 	case unclaimed:
 		s.claims(in, "")

@@ -74,7 +74,7 @@ func (s *step) mayBegin(e *Begun, chain Chain, destination string) error {
 		return s.refuse(statemachine.ErrIllegal, "nothing is left to pay")
 	case e.Action == Send && !i.Checked:
 		return s.refuse(statemachine.ErrIllegal, "the account was not checked for this attempt")
-	case !s.p.payable(e.Action, destination):
+	case !s.p.payable(e.Action, chain, destination):
 		return s.refuse(statemachine.ErrIllegal, "there is no account to pay to")
 	case e.Number != int64(len(i.Intents))+1 || e.Number > MaxIntents:
 		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("the next intent is %d of at most %d", len(i.Intents)+1, MaxIntents))
@@ -165,7 +165,7 @@ func (s *step) answer(e *Answered) error {
 		return s.refuse(statemachine.ErrInvalid, "a transaction id is needed")
 	}
 	in := s.item.Intent(e.Number)
-	e.TxID = txForm(in.Chain, e.TxID)
+	e.TxID = form(in.Chain, e.TxID)
 	switch {
 	case e.Outcome == statemachine.Done && in.Landed() && sameTx(in, e.TxID):
 		return nil
@@ -202,20 +202,21 @@ func (s *step) answer(e *Answered) error {
 	return s.note(text("may have gone out"))
 }
 
-// txForm is the one spelling of an id.
-func txForm(c Chain, id string) string {
+// form is the one spelling of an id or an address of a chain: Nexus writes both in hexadecimal, and
+// on Solana the case of each letter counts.
+func form(c Chain, text string) string {
 	if c == Nexus {
-		return statemachine.HashForm(id)
+		return statemachine.HashForm(text)
 	}
-	return id
+	return text
 }
+
+// alike reports whether two texts are one id or address of a chain.
+func alike(c Chain, a, b string) bool { return form(c, a) == form(c, b) }
 
 // sameTx compares what the chain calls an intent.
 func sameTx(in *Intent, id string) bool {
-	if in.Chain == Nexus {
-		return in.TxID != "" && statemachine.SameHash(in.TxID, id)
-	}
-	return in.TxID == id
+	return (in.TxID != "" || in.Chain == Solana) && alike(in.Chain, in.TxID, id)
 }
 
 // signed reports whether an intent on Solana is a transaction.

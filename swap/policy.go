@@ -20,7 +20,8 @@ type Policy struct {
 	// USDDQuarantineAccount is that of USDD (NEXUS_USDD_QUARANTINE_ACCOUNT).
 	USDDQuarantineAccount string
 	// OwnAccounts of the house, quarantine accounts included. Nothing is paid
-	// to them by a swap, and what comes from them is no swap.
+	// to them by a swap, and what comes from them is no swap. An account of Nexus
+	// is compared in one form ([statemachine.HashForm]), here and in NoRefund.
 	OwnAccounts []string
 	// NoRefund are senders that nothing is sent back to, on both chains, such as the hot
 	// wallet of an exchange, which knows none of its customers by it. What would be
@@ -154,9 +155,14 @@ func (p Policy) Validate() error {
 			return bad("%s is missing or malformed", a.name)
 		}
 	}
-	for _, sender := range p.NoRefund {
-		if !word(sender, MaxAddress) {
-			return bad("NoRefund has %.50q, which can be no address", sender)
+	for _, list := range []struct {
+		name string
+		all  []string
+	}{{"OwnAccounts", p.OwnAccounts}, {"NoRefund", p.NoRefund}} {
+		for _, account := range list.all {
+			if !word(account, MaxAddress) {
+				return bad("%s has %.50q, which can be no address", list.name, account)
+			}
 		}
 	}
 	for _, f := range []Fees{p.Deposits, p.Credits} {
@@ -171,20 +177,25 @@ func (p Policy) Validate() error {
 		return bad("OnTimeout is %v", p.OnTimeout)
 	case p.CreditConfirmations < 2 || p.FinalConfirmations < 1:
 		return bad("a credit needs at least 2 confirmations and an outbound 1")
-	case p.USDCQuarantineAccount == p.USDDQuarantineAccount:
+	case alike(Nexus, p.USDCQuarantineAccount, p.USDDQuarantineAccount):
 		return bad("the two quarantine accounts are on different chains")
 	}
 	return nil
 }
 
-// own reports whether an account belongs to the house.
-func (p *Policy) own(account string) bool {
-	return account == p.USDCQuarantineAccount || account == p.USDDQuarantineAccount || slices.Contains(p.OwnAccounts, account)
+// own reports whether an account of a chain belongs to the house.
+func (p *Policy) own(c Chain, account string) bool {
+	return alike(c, account, p.USDCQuarantineAccount) || alike(c, account, p.USDDQuarantineAccount) || lists(p.OwnAccounts, c, account)
 }
 
-// payable reports whether an action may pay an account.
-func (p *Policy) payable(a Action, to string) bool {
-	return word(to, MaxAddress) && (a == Quarantine || !p.own(to)) && (a != Refund || !slices.Contains(p.NoRefund, to))
+// payable reports whether an action may pay an account of a chain.
+func (p *Policy) payable(a Action, c Chain, to string) bool {
+	return word(to, MaxAddress) && (a == Quarantine || !p.own(c, to)) && (a != Refund || !lists(p.NoRefund, c, to))
+}
+
+// lists reports whether an account of a chain is in a list of accounts of both.
+func lists(accounts []string, c Chain, account string) bool {
+	return slices.ContainsFunc(accounts, func(a string) bool { return alike(c, a, account) })
 }
 
 // token is what moves on a chain.

@@ -107,8 +107,8 @@ func (p *Policy) owes(x side, i *Item, a Action, past []Fees, t *Sighting) bool 
 	case *creditSide:
 		unread = a == Send && x.c.Account == ""
 	}
-	aside := a == Quarantine && p.own(t.Destination) // the account of today or another day
-	if chain != t.Chain || !unread && !aside && (to == "" || to != t.Destination) || !t.Time.IsZero() && t.Time.Before(p.Since(x.direction(), i.At)) {
+	aside := a == Quarantine && p.own(chain, t.Destination) // the account of today or another day
+	if chain != t.Chain || !unread && !aside && (to == "" || !alike(chain, to, t.Destination)) || !t.Time.IsZero() && t.Time.Before(p.Since(x.direction(), i.At)) {
 		return false
 	}
 	pays := func(f Fees) bool { net, _ := f.pays(a, i.Amount); return net == t.Amount && net > 0 }
@@ -229,7 +229,7 @@ func Unattributed(t Sighting, by By) (Discrepancy, error) {
 	if !t.sound() {
 		return Discrepancy{}, fmt.Errorf("%w: a malformed sighting of %.50q on %v", statemachine.ErrInvalid, t.TxID, t.Chain)
 	}
-	t.TxID = txForm(t.Chain, t.TxID)
+	t.TxID = form(t.Chain, t.TxID)
 	return Discrepancy{Kind: UnattributedOutbound, Key: t.Chain.String() + " " + t.TxID, Chain: t.Chain, TxID: t.TxID, Amount: t.Amount,
 		Text: FormatAmount(t.Amount) + " went out and names no item", Actor: by.Actor, At: by.At}, nil
 }
@@ -274,7 +274,7 @@ func (s *step) recovered(e *Recovered) error {
 	if !s.p.owes(s.side, s.item, e.Action, e.Past, t) {
 		return s.refuse(statemachine.ErrInvalid, "its destination or amount is not what the item owes")
 	}
-	s.file(Intent{Action: e.Action, Chain: chain, Destination: t.Destination, Net: t.Amount, Fee: o.Amount - t.Amount, TxID: txForm(chain, t.TxID), Reference: t.Reference, Memo: t.Memo}, t.Rival)
+	s.file(Intent{Action: e.Action, Chain: chain, Destination: t.Destination, Net: t.Amount, Fee: o.Amount - t.Amount, TxID: form(chain, t.TxID), Reference: t.Reference, Memo: t.Memo}, t.Rival)
 	in := &s.item.Intents[0]
 	if in.Reference > MaxSeen { // a person's
 		in.Reference = 0

@@ -89,3 +89,66 @@ func TestOneSpellingOfATxid(t *testing.T) {
 	s.TxID = "ABCdef"
 	r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: s}).is(debitedText)
 }
+
+// An address of Nexus is one in any spelling of its digits; on Solana each letter counts.
+func TestASpellingIsNoOtherAddress(t *testing.T) {
+	p := policy
+	p.OwnAccounts, p.NoRefund = []string{"abcdef02"}, []string{"0xABCDEF01", "0xABCDEF03"}
+	if err := p.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		from, state string
+	}{{"abcdef01", "quarantined"}, {"ABCDEF01", "quarantined"}, {"0xABCdef01", "quarantined"}, {"abcdef04", "refund pending"}} {
+		o := observedCredit("tx1", amount)
+		o.From = c.from
+		r := credits(t).do(o, swap.Confirmations{By: by(swap.Observer, t0), Count: 2}).claim()
+		r.p = p
+		r.do(r.mapping()).order(swap.RefundOrdered{}).elapse().is(c.state)
+		if c.state == "quarantined" {
+			continue
+		}
+		s := sighting(r.begin(swap.Refund).latest(), 10, true)
+		s.Destination = "0xABCDEF04" // what the chain shows of the refund
+		r.outbound(s).kinds().is("refunded")
+	}
+	for from, state := range map[string]string{"ABCDEF03": toBeRefundedText, "0xABCDEF03": "to be quarantined"} {
+		o := observedDeposit("sig1", amount)
+		o.From = from
+		r := deposits(t).do(o)
+		r.p = p
+		memo(r, "hello").elapse().is(state)
+	}
+	for _, own := range []string{"abcdef02", "ABCDEF02", "0xAbcdef02"} {
+		o := observedCredit("tx1", amount)
+		o.From = own
+		r := credits(t)
+		r.p = p
+		if r.do(o); r.i().Version != 0 || len(r.last.Notes) != 1 || r.last.Notes[0].Kind != swap.OwnSender {
+			t.Errorf("%s is the house's: %+v", own, r.last)
+		}
+		d := detected(t)
+		d.p = p
+		memo(d, "nexus:"+own).is(toBeRefundedText)
+	}
+	r := credits(t)
+	o := observedCredit("tx1", amount)
+	o.From, o.Owner = "abcdef05", "abcdef06"
+	r.do(o, swap.Confirmations{By: by(swap.Observer, t0), Count: 2})
+	o.From, o.Owner = "0xABCDEF05", "ABCDEF06"
+	r.do(o).kinds().claim() // no other facts
+	m := r.mapping()
+	m.Owner = "0xABCDEF06"
+	r.do(m).is("ready for processing")
+	twins := policy
+	twins.USDCQuarantineAccount, twins.USDDQuarantineAccount = "abcd", "0xABCD"
+	for _, bad := range [][]string{{""}, {"a b"}} {
+		p := policy
+		if p.OwnAccounts = bad; p.Validate() == nil {
+			t.Errorf("%q is no account", bad)
+		}
+	}
+	if twins.Validate() == nil {
+		t.Error("one account on two chains")
+	}
+}
