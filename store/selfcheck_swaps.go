@@ -31,12 +31,12 @@ func SelfCheckSwaps[T SwapUnit](ctx context.Context, s Store[T]) error {
 // writeSwap stores a deposit that is paid, and returns a change of it that is not
 // saved.
 func writeSwap(ctx context.Context, tx SwapUnit, s *Swaps, id string) (stale swap.DepositChange, err error) {
-	now, err := changeControlNow(tx)
+	at, err := changeControlNow(tx)
 	if err != nil {
 		return stale, err
 	}
-	by := func(r swap.Role) swap.By { return swap.By{Actor: "self-check", Role: r, At: now.SolanaScanned} }
-	worker, at := by(swap.Worker), now.SolanaScanned
+	by := func(r swap.Role) swap.By { return swap.By{Actor: "self-check", Role: r, At: at} }
+	worker := by(swap.Worker)
 	d, err := s.Deposits.Do(ctx, id, swap.Observed{By: by(swap.Observer), ID: id, Amount: swap.MaxAmount, From: "é世", Time: at, Success: true, Finalized: true},
 		swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:é世"}}, swap.AccountChecked{By: worker, State: swap.AccountUsable})
 	if err != nil {
@@ -73,17 +73,13 @@ func writeSwap(ctx context.Context, tx SwapUnit, s *Swaps, id string) (stale swa
 }
 
 // changeControlNow lets things go out for the rest of the transaction.
-func changeControlNow(tx SwapUnit) (swap.Control, error) {
-	now, err := tx.Now()
-	if err != nil {
-		return swap.Control{}, err
+func changeControlNow(tx SwapUnit) (now time.Time, err error) {
+	if now, err = tx.Now(); err != nil {
+		return now, err
 	}
 	old, err := tx.SwapHouse().Control(true)
 	if err != nil {
-		return old, err
+		return now, err
 	}
-	old.SolanaScanned, old.NexusScanned, old.RecoveredAt = now, now, now.Add(-time.Hour)
-	c := old
-	c.Version++
-	return c, tx.SwapHouse().SaveControl(old, c)
+	return now, tx.SwapHouse().SaveControl(old, swap.Control{SolanaScanned: true, NexusScanned: true, Reference: old.Reference, Version: old.Version + 1})
 }

@@ -99,7 +99,7 @@ func (h *swapHouse[A]) given(lock bool) (swap.Control, error) {
 		return c, err
 	}
 	state, err := h.switches.state(h.b.tx, h.scope)
-	return c.With(state, h.b.now), err
+	return c.With(state), err
 }
 
 func (h *swapHouse[A]) fill(a *A, ev swap.Event) (swap.Event, error) {
@@ -225,7 +225,7 @@ func (s *swapItems[A]) owes(ctx context.Context, id string) (step swap.Step, now
 		c, err1 := tx.SwapHouse().Control(false)
 		state, err2 := tx.Switches().Ask(s.scope)
 		now, err = tx.Now()
-		step = s.next(a, c.With(state, now), now)
+		step = s.next(a, c.With(state), now)
 		return errors.Join(err1, err2, err)
 	})
 	return step, now, err

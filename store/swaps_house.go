@@ -148,7 +148,11 @@ func (s *Swaps) Waterline(ctx context.Context, chain swap.Chain, own bool) (w sw
 		if err == nil {
 			w, err = tx.SwapHouse().Waterline(chain, own)
 		}
-		next = s.policy.NextScan(w, now)
+		if err != nil {
+			return err
+		}
+		c, err := tx.SwapHouse().Control(false)
+		next = s.policy.NextScan(w, c, now)
 		return err
 	})
 	return w, next, err

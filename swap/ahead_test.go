@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -77,21 +78,65 @@ func TestTheNextAttemptAfterOneOfTheFuture(t *testing.T) {
 	r.do(r.begun(swap.Refund))
 }
 
-// An item of a clock that was ahead is looked back for after a restore: that it was looked back
-// for at a time of the future proves nothing of what was sent since.
-func TestAnItemThatWasLookedBackForInTheFuture(t *testing.T) {
-	for ahead, held := range map[time.Duration]bool{-1000: false, 0: false, 1000: true, 72 * time.Hour: true} {
-		r := ready(t).release()
-		r.now = t0.Add(time.Hour)
-		r.i().LookedBack = r.now.Add(ahead)
-		r.claim()
-		r.ctl, _ = open.Restored(r.now.Add(-time.Minute)).SaysMissing(by(swap.System, t0), t0)
-		r.ctl = r.ctl.Scanned(swap.Solana, r.now).Scanned(swap.Nexus, r.now)
-		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
-		if held {
-			r.refused(r.begun(swap.Send), statemachine.ErrHeld)
-		} else {
-			r.do(r.begun(swap.Send))
+// A look-back is of the generation in which it was made, whatever the store's clock said then:
+// one of before a restore proves nothing, though its time is of the future, or has passed since.
+func TestALookBackOfBeforeARestoreProvesNothing(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Hour, 0, 72 * time.Hour} {
+		for _, first := range []bool{true, false} {
+			r := restored(ready(t).release().wait(time.Hour)).wait(time.Hour)
+			clock := r.now
+			back := func() {
+				r.now = clock.Add(ahead)
+				r.now = later(r.now, r.ctl.RecoveredAt.Add(time.Hour))
+				r.missing(0)
+				r.now = later(r.now, clock)
+			}
+			if first {
+				back()
+			}
+			restored(r)
+			if !first {
+				back()
+			}
+			r.now = later(clock, r.ctl.RecoveredAt).Add(100 * time.Hour) // all these times have passed
+			r.claim().do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
+			if first {
+				r.refused(r.begun(swap.Send), switches.ErrUnsettled)
+			} else {
+				r.do(r.begun(swap.Send))
+			}
+		}
+	}
+}
+
+// Each time that a claim sets right, alone: one of the future counts as now, one of now stays.
+func TestAClaimSetsEachTimeRight(t *testing.T) {
+	day := 24 * time.Hour
+	at := map[string]func(*swap.Credit) *time.Time{
+		"Entered":   func(c *swap.Credit) *time.Time { return &c.Entered },
+		"Hold.At":   func(c *swap.Credit) *time.Time { return &c.Hold.At },
+		"CountedAt": func(c *swap.Credit) *time.Time { return &c.CountedAt },
+		"GoneAt":    func(c *swap.Credit) *time.Time { return &c.GoneAt },
+	}
+	for name, field := range at {
+		for ahead, wrong := range map[time.Duration]bool{-time.Microsecond: false, 0: false, time.Microsecond: true, 10 * day: true} {
+			r := sending(t).release().order(swap.Held{})
+			r.now = r.i().CheckAt.Add(time.Hour)
+			*field(&r.item) = r.now.Add(ahead)
+			version, want := r.i().Version, r.now.Add(min(ahead, 0))
+			if r.do(swap.Claimed{By: r.worker()}); !field(&r.item).Equal(want) || (r.i().Version > version) != wrong {
+				t.Errorf("%s %v ahead: %v at %v, version %d of %d", name, ahead, *field(&r.item), r.now, r.i().Version, version)
+			}
+		}
+	}
+	// OverdueAt may be ahead by as much as a rule can say.
+	for ahead, wrong := range map[time.Duration]bool{policy.Longest(): false, policy.Longest() + time.Microsecond: true} {
+		r := ripe(t).release()
+		r.now = r.i().CheckAt.Add(time.Hour)
+		r.i().OverdueAt = r.now.Add(ahead)
+		version := r.i().Version
+		if r.do(swap.Claimed{By: r.worker()}); r.i().OverdueAt.Equal(r.now.Add(ahead)) == wrong || (r.i().Version > version) != wrong {
+			t.Errorf("overdue %v ahead: %v at %v", ahead, r.i().OverdueAt, r.now)
 		}
 	}
 }

@@ -367,8 +367,7 @@ func (s *step) arrive(e *Observed) (made bool, err error) {
 
 // before reports whether what came in may have been paid before the store was restored.
 func (s *step) before(e *Observed, at time.Time) bool {
-	recovered := e.Control.RecoveredAt
-	return !recovered.IsZero() && (e.Time.IsZero() || s.p.Since(s.side.direction(), at).Before(recovered))
+	return e.Control.Generation > 0 && (e.Time.IsZero() || s.p.Since(s.side.direction(), at).Before(e.Control.RecoveredAt))
 }
 
 // early reports whether the row may be one that [Recovered] is still to rebuild: it could not be
@@ -398,10 +397,9 @@ func nexusID(id string) bool {
 func (s *step) create(e *Observed, at time.Time) {
 	i := s.item
 	i.ID, i.Amount, i.From, i.At, i.Stored = e.ID, e.Amount, e.From, at, s.by.At
-	i.StoppedBefore = e.Control.Stopped
 	switch {
 	case !s.before(e, at):
-		i.LookedBack = s.by.At
+		i.LookedBack = e.Control.Generation
 	case e.Time.IsZero():
 		s.hold(ByRecovery, "nobody knows whether it came in before the store was restored, and was paid")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/swap/swaptest"
 )
@@ -94,7 +95,7 @@ func TestAnItemFollowsWhatHasPaid(t *testing.T) {
 	t.Run("a refund that was paid by hand, and is not there", func(t *testing.T) {
 		r := refundSent(t).wait(time.Hour)
 		r.do(swap.PaidBy{By: r.operator(), Action: swap.Refund, TxID: "manual", Reason: "x"}).missing(1).attended().is("to be quarantined")
-		r.claim().refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+		r.claim().refused(r.begun(swap.Quarantine), switches.ErrOnHold)
 		r.found(2, 1).is("refund sent, awaiting confirmation").attended().found(2, 10).is("refund_confirmed").over()
 	})
 }
@@ -183,7 +184,7 @@ func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
 	if s := r.next(); !strings.Contains(s.Why, "vanished") || len(s.Tasks) != 1 || s.Tasks[0].Do != swap.CountConfirmations || !r.i().Overdue(r.now.Add(time.Microsecond)) {
 		t.Errorf("quarantined: owed %+v, overdue at %v", s, r.i().OverdueAt)
 	}
-	r.refused(begun(r), statemachine.ErrHeld)
+	r.refused(begun(r), switches.ErrOnHold)
 	back := swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Count: 2}
 	r.do(back).attended() // it is there again
 	r.do(begun(r)).answer(statemachine.Failed).do(gone).attended().refused(drop(r.operator()), statemachine.ErrIllegal).prove().attended()
@@ -201,9 +202,9 @@ func TestACreditThatVanishesOnItsWayIsDropped(t *testing.T) {
 	}
 	// A lost move or refund is not made again.
 	lost := quarantined(t).begin(swap.Quarantine).answer(statemachine.Done).do(gone)
-	lost.wait(time.Hour).missing(1).attended().order(swap.Requeued{}).attended().refused(begun(lost), statemachine.ErrHeld).order(swap.Dropped{}).over()
+	lost.wait(time.Hour).missing(1).attended().order(swap.Requeued{}).attended().refused(begun(lost), switches.ErrOnHold).order(swap.Dropped{}).over()
 	lost = refunded(t).do(gone).wait(time.Hour).missing(1).attended().order(swap.Requeued{}).is("refund pending").attended().claim()
-	lost.refused(lost.begun(swap.Refund), statemachine.ErrHeld).order(swap.Dropped{}).is("processed as fees").over()
+	lost.refused(lost.begun(swap.Refund), switches.ErrOnHold).order(swap.Dropped{}).is("processed as fees").over()
 	// What has gone out stays as it is.
 	quarantined(t).begin(swap.Quarantine).answer(statemachine.Done).found(1, 10).do(gone).kinds(swap.InboundGone).over().is("quarantined").
 		refused(drop(by(swap.Operator, t0)), statemachine.ErrIllegal)

@@ -13,23 +13,26 @@ import (
 // vault's own history, and the reference counter. Begun and Elapsed read it in
 // their own commit, Begun under a lock of the row.
 type Control struct {
-	// Level is how far the switch stops the direction of an item, and Stopped for how long
-	// it has done so in all. Given by the service for an event and for Next, see
+	// Level is how far the switch stops the direction of an item, and RunsSince since when it
+	// does not ([switches.State]). Given by the service for an event and for Next, see
 	// [Control.With]; no columns. At Begin no outbound swap is begun, an attempt after a
 	// failed one included; at All no refund and no quarantine either. Look-ups and recovery
 	// go on.
-	Level   switches.Level `json:",omitzero"`
-	Stopped time.Duration  `json:",omitzero"`
-	// RecoveredAt is the last start on an empty or restored store. Nothing is
-	// begun before the vault's history on both chains was scanned completely
-	// since then.
-	RecoveredAt   time.Time
-	SolanaScanned time.Time // the last complete scan of the vault's history began then
-	NexusScanned  time.Time
+	Level     switches.Level `json:",omitzero"`
+	RunsSince time.Time      `json:",omitzero"`
+	// Generation is how often [Control.Restored] was said. What was done before or after the
+	// last time is told by it alone: a look-back and a scan have the generation of when they
+	// were made, since their times may be of a clock that was ahead.
+	Generation int64
+	// RecoveredAt is when the last one was said: the last start on an empty or restored store.
+	RecoveredAt time.Time
+	// SolanaScanned and NexusScanned say that the vault's own history was read whole by a scan
+	// of this generation. Nothing is begun before both are.
+	SolanaScanned, NexusScanned bool
 	// MissingSaid is when somebody said that what [Policy.RecoverMissing] found is stored, or
 	// that there is none, and BooksRead when an operator said that the books of the host
 	// elsewhere were read: each [Settled], hold and order since the copy is said again. Zero:
-	// not since RecoveredAt.
+	// not in this generation.
 	MissingSaid time.Time
 	BooksRead   time.Time
 	Reference   uint64 // the last one drawn; the first is 1
@@ -40,24 +43,24 @@ type Control struct {
 func (c *Control) unscanned() string {
 	var of []string
 	for _, h := range []struct {
-		chain Chain
-		at    time.Time
+		chain   Chain
+		scanned bool
 	}{{Solana, c.SolanaScanned}, {Nexus, c.NexusScanned}} {
-		if h.at.IsZero() || h.at.Before(c.RecoveredAt) {
+		if !h.scanned {
 			of = append(of, h.chain.String())
 		}
 	}
 	return strings.Join(of, " and ")
 }
 
-// Recovering reports whether what went out before RecoveredAt is not known yet.
+// Recovering reports whether what went out before this generation is not known yet.
 func (c Control) Recovering() bool {
 	return c.unscanned() != ""
 }
 
-// With is c beside what the switch says of a direction at now.
-func (c Control) With(s switches.State, now time.Time) Control {
-	c.Level, c.Stopped = s.Level, s.Stopped(now)
+// With is c beside what the switch says of a direction.
+func (c Control) With(s switches.State) Control {
+	c.Level, c.RunsSince = s.Level, s.RunsSince
 	return c
 }
 
@@ -74,22 +77,20 @@ func (c *Control) stops(a Action) string {
 
 // Restored says that the store is empty or was restored from a copy. Nothing that was
 // begun before may be on its way any more when the vault's history is scanned: see
-// [Scan].Complete. Scans of before count no more, whatever the clock of then said, and
-// the loss is later than all that the row knows. The reference counter is raised to the unix
+// [Scan].Complete. It is a generation of its own: scans and look-backs of before count no
+// more, whatever a clock said of them. The reference counter is raised to the unix
 // seconds of the loss x 2^20, so that no number is drawn that was drawn before it, in a copy
 // that was abandoned either.
 func (c Control) Restored(now time.Time) Control {
-	for _, at := range []time.Time{c.RecoveredAt, c.SolanaScanned, c.NexusScanned} {
-		now = later(now, at.Add(time.Microsecond))
-	}
-	c.RecoveredAt, c.SolanaScanned, c.NexusScanned, c.MissingSaid, c.BooksRead = now, time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	c.Generation++
+	c.RecoveredAt, c.SolanaScanned, c.NexusScanned, c.MissingSaid, c.BooksRead = now, false, false, time.Time{}, time.Time{}
 	c.Reference = max(c.Reference, uint64(max(0, now.Unix()))<<20)
 	c.Version++
 	return c
 }
 
 // forgot reports whether finished rows of before the loss may be missing still.
-func (c *Control) forgot() bool { return !c.RecoveredAt.IsZero() && c.MissingSaid.IsZero() }
+func (c *Control) forgot() bool { return c.Generation > 0 && c.MissingSaid.IsZero() }
 
 // SaysMissing records that what [Policy.RecoverMissing] found is stored, or that there is none.
 // An operator or the system says so, after a restore; once is enough.
@@ -110,7 +111,7 @@ func (c Control) ReadsBooks(by By, now time.Time) (Control, error) {
 		return c, fmt.Errorf("%w: an operator reads the books", statemachine.ErrForbidden)
 	case statemachine.Actor(by.Actor) != nil:
 		return c, statemachine.Actor(by.Actor)
-	case c.RecoveredAt.IsZero() || !c.BooksRead.IsZero():
+	case c.Generation == 0 || !c.BooksRead.IsZero():
 		return c, nil
 	}
 	c.BooksRead = now
@@ -119,16 +120,17 @@ func (c Control) ReadsBooks(by By, now time.Time) (Control, error) {
 }
 
 // ErrUnsettled refuses, after a restore, what may have been paid or done before it: see
-// [Control.Unsettled], and [Observed] and [Requeued]. It is an [statemachine.ErrHeld].
-var ErrUnsettled = statemachine.NewSentinel("swaps-unsettled", "what went out before the restore is not known yet", statemachine.ErrHeld)
+// [Control.Unsettled], [Begun], [Observed] and [Requeued]. It is the [switches.ErrUnsettled] of all
+// domains, so an [switches.ErrOnHold].
+var ErrUnsettled = statemachine.NewSentinel("swaps-unsettled", "what went out before the restore is not known yet", switches.ErrUnsettled)
 
 // Unsettled is the first point that stands open before a direction may be started after a
-// restore, an [ErrUnsettled] and a [switches.ErrUnsettled]; nil if there is none. Items of before are looked back for one by one,
+// restore, an [ErrUnsettled]; nil if there is none. Items of before are looked back for one by one,
 // later.
 func (c Control) Unsettled() error {
-	open := func(what string) error { return fmt.Errorf("%w (%w): %s", switches.ErrUnsettled, ErrUnsettled, what) }
+	open := func(what string) error { return fmt.Errorf("%w: %s", ErrUnsettled, what) }
 	switch {
-	case c.RecoveredAt.IsZero():
+	case c.Generation == 0:
 		return nil
 	case c.forgot():
 		return open("store what RecoverMissing finds, and say MissingSaid")
@@ -155,15 +157,15 @@ func SaysRestored(by By) error {
 	return statemachine.Actor(by.Actor)
 }
 
-// Scanned records a complete scan of the vault's history on a chain that began
-// at a moment; an earlier one changes nothing.
-func (c Control) Scanned(chain Chain, began time.Time) Control {
-	at := &c.SolanaScanned
+// Scanned records a complete scan of the vault's history on a chain, of this generation: see
+// [Policy.Scanned].
+func (c Control) Scanned(chain Chain) Control {
+	is := &c.SolanaScanned
 	if chain == Nexus {
-		at = &c.NexusScanned
+		is = &c.NexusScanned
 	}
-	if began.After(*at) {
-		*at = began
+	if !*is {
+		*is = true
 		c.Version++
 	}
 	return c

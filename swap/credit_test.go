@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -231,12 +232,12 @@ func TestQuarantinedCreditsOweTheMove(t *testing.T) {
 	t.Run("lost", func(t *testing.T) {
 		r := quarantined(t).begin(swap.Quarantine).answer(statemachine.Done).wait(time.Hour).missing(1).kinds(swap.OutboundLost)
 		r.i().Lease = statemachine.Lease{Holder: "worker", Fence: 9, Until: r.now.Add(time.Hour)}
-		r.refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+		r.refused(r.begun(swap.Quarantine), switches.ErrOnHold)
 		r.order(swap.Requeued{}).is("quarantined").release().begin(swap.Quarantine).answer(statemachine.Done)
 	})
 	t.Run("an earlier refund was paid", func(t *testing.T) {
 		r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).order(swap.QuarantineOrdered{}).is("quarantined")
-		r.claim().refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+		r.claim().refused(r.begun(swap.Quarantine), switches.ErrOnHold)
 		r.found(1, 10).is("quarantined").kinds(swap.LateOutbound, swap.PaidWhileQuarantined)
 		if r.item.SettledBy != 1 {
 			t.Error("the move is owed still")
@@ -245,13 +246,13 @@ func TestQuarantinedCreditsOweTheMove(t *testing.T) {
 		if m := r.item.Money(); m.Refunded != 9_999_000 || m.Held != 0 {
 			t.Errorf("money %+v", m)
 		}
-		r.refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+		r.refused(r.begun(swap.Quarantine), switches.ErrOnHold)
 	})
 	t.Run("an earlier refund was paid, and is taken back", func(t *testing.T) {
 		r := refundPending(t).begin(swap.Refund).answer(statemachine.Failed).order(swap.QuarantineOrdered{}).found(1, 1).wait(time.Hour).missing(1)
 		r.kinds(swap.LateOutbound, swap.PaidWhileQuarantined, swap.OutboundLost)
 		r.i().Lease = statemachine.Lease{Holder: "worker", Fence: 9, Until: r.now.Add(time.Hour)}
-		r.refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+		r.refused(r.begun(swap.Quarantine), switches.ErrOnHold)
 		if s := r.p.NextCredit(r.item, open, r.now); s.Party != swap.Operator {
 			t.Errorf("owed: %+v", s)
 		}
@@ -285,7 +286,7 @@ func TestACreditThatVanishes(t *testing.T) {
 	})
 	t.Run("after its mapping: nothing is paid", func(t *testing.T) {
 		r := creditReady(t).do(swap.Confirmations{By: by(swap.Observer, t0), Asked: t0, Gone: true}).claim()
-		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), statemachine.ErrHeld)
+		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), switches.ErrOnHold)
 	})
 	pending(t).refused(swap.Dropped{By: by(swap.Operator, t0), Reason: "x"}, statemachine.ErrIllegal)
 }
@@ -393,7 +394,7 @@ func TestNothingIsBegunBelowTwoConfirmations(t *testing.T) {
 					r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
 				}
 				if n < 2 {
-					asksCount(r).refused(r.begun(c.act), statemachine.ErrHeld)
+					asksCount(r).refused(r.begun(c.act), switches.ErrOnHold)
 					if !r.i().Overdue(r.now.Add(2 * time.Hour)) {
 						t.Error("it is never overdue")
 					}

@@ -201,11 +201,11 @@ func (s *step) over(limit, stood time.Duration) bool {
 }
 
 // stale: a day has passed, somebody tried, and nothing may be in flight. Holds
-// and stops do not count.
+// do not count, and after a stop or a recovery of the direction the day begins anew.
 func (x *depositSide) stale(s *step, house Control) error {
 	d := &x.d
-	stood := d.Stood + max(0, house.Stopped-d.StoppedBefore)
-	if house.stops(Send) != "" || !d.Tried || d.unproved() != nil || !s.over(s.p.StaleAfter, stood) {
+	if house.stops(Send) != "" || !d.Tried || d.unproved() != nil || !s.over(s.p.StaleAfter, d.Stood) ||
+		!house.RunsSince.IsZero() && s.age(house.RunsSince) <= s.p.StaleAfter {
 		return nil
 	}
 	return s.move(stale, "")

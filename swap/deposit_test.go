@@ -126,24 +126,42 @@ func TestStaleDeposits(t *testing.T) {
 	})
 	t.Run("stopped", func(t *testing.T) {
 		r := checked(ready(t))
-		since := switches.State{Level: switches.Begin, StoppedSince: [2]time.Time{{}, t0}}
 		r.wait(2 * limit)
-		r.ctl = r.ctl.With(since, r.now)
+		r.ctl = r.ctl.With(switches.State{Level: switches.Begin})
 		r.elapse().is("ready for processing")
 		r.now = t0.Add(3 * limit)
-		r.ctl = r.ctl.With(switches.State{Level: switches.On, StoppedFor: 2 * limit}, r.now)
+		r.ctl = r.ctl.With(switches.State{Level: switches.On, RunsSince: t0.Add(2 * limit)})
 		r.elapse().is("ready for processing").wait(time.Microsecond).elapse().is("to be quarantined")
 	})
 	t.Run("stopped when it is stale already", func(t *testing.T) {
 		r := checked(ready(t)).wait(limit + time.Microsecond)
-		r.ctl = r.ctl.With(switches.State{Level: switches.Begin, StoppedSince: [2]time.Time{{}, r.now}}, r.now)
+		r.ctl = r.ctl.With(switches.State{Level: switches.Begin})
 		r.elapse().is("ready for processing")
-		r.ctl = r.ctl.With(switches.State{Level: switches.On}, r.now)
-		r.elapse().is("to be quarantined")
+		r.ctl = r.ctl.With(switches.State{Level: switches.On, RunsSince: r.now})
+		r.elapse().wait(limit).elapse().is("ready for processing").wait(time.Microsecond).elapse().is("to be quarantined")
 	})
-	t.Run("stored when the direction had been stopped for long", func(t *testing.T) {
+	t.Run("after a recovery", func(t *testing.T) { // a recovery is no stop of a person
+		all, own := switches.Switch{Scope: switches.Everything}, switches.Switch{Scope: swap.Scope(swap.ToUSDD)}
+		said := func(row *switches.Switch, ev switches.Event, at time.Time) {
+			c, err := switches.Apply(*row, ev, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			*row = c.New
+		}
+		who := switches.By{Actor: "olga", Role: switches.Operator}
+		r := checked(ready(t))
+		said(&all, switches.Recovering{By: who, Scope: switches.Everything, Level: switches.Send, Generation: 1, Reason: "x"}, r.now)
+		r.wait(3 * limit)
+		r.ctl = r.ctl.With(switches.Of(all, own))
+		r.elapse().is("ready for processing")
+		said(&own, switches.Started{By: who, Scope: own.Scope, Recovery: true, Reason: "x", All: all}, r.now)
+		r.ctl = r.ctl.With(switches.Of(all, own))
+		r.elapse().wait(limit).elapse().is("ready for processing").wait(time.Microsecond).elapse().is("to be quarantined")
+	})
+	t.Run("stored since the direction runs", func(t *testing.T) {
 		r := deposits(t)
-		r.ctl = r.ctl.With(switches.State{Level: switches.On, StoppedFor: 9 * limit}, r.now)
+		r.ctl = r.ctl.With(switches.State{Level: switches.On, RunsSince: r.now})
 		o := observedDeposit("sig1", amount)
 		o.Control = r.ctl
 		r = checked(memo(r.do(o), "nexus:carol"))
@@ -176,7 +194,7 @@ func TestThreeAttemptsOfEachAction(t *testing.T) {
 			t.Errorf("attempts %v, reason %v", r.i().Attempts, r.i().Reason)
 		}
 		// The third is not proved yet: no refund before that.
-		r.claim().refused(r.begun(swap.Refund), statemachine.ErrHeld).prove().release().begin(swap.Refund)
+		r.claim().refused(r.begun(swap.Refund), switches.ErrOnHold).prove().release().begin(swap.Refund)
 	})
 	t.Run("refund", func(t *testing.T) {
 		r := toBeRefunded(t)

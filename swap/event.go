@@ -132,7 +132,9 @@ type (
 		statemachine.Revocation
 	}
 	// Begun puts an intent on file, before anything is sent. Amount, fee,
-	// destination and memo come from the record and the policy. Key: Number.
+	// destination and memo come from the record and the policy. What must not begin now is
+	// [switches.ErrOnHold]: the direction is stopped or recovering, the item is held, or an
+	// earlier intent may have paid. Key: Number.
 	Begun struct {
 		By
 		Fence     int64

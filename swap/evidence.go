@@ -98,7 +98,7 @@ func (s *step) lookedBack(e *Looked) error {
 			return nil
 		}
 	}
-	s.item.LookedBack = s.by.At
+	s.item.LookedBack = e.Control.Generation
 	return s.note("every outbound is on file")
 }
 

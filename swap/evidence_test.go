@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -19,7 +20,7 @@ func TestNothingIsBegunBeforeEveryEarlierIntentIsProved(t *testing.T) {
 	for _, o := range []statemachine.Outcome{statemachine.Failed, statemachine.Deferred} {
 		r := ready(t).begin(swap.Send).answer(o).wait(time.Hour).release().claim()
 		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
-		r.refused(r.begun(swap.Send), statemachine.ErrHeld)
+		r.refused(r.begun(swap.Send), switches.ErrOnHold)
 		r.missing(1).do(r.begun(swap.Send))
 	}
 	r := ready(t).begin(swap.Send).answer(statemachine.Unknown)
@@ -219,7 +220,7 @@ func TestMismatches(t *testing.T) {
 		s := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "foreign", Memo: "nexus_txid:tx1", Amount: 9_490_001, Destination: "x", Token: "USDC", Finalized: true}
 		r.outbound(s).kinds(swap.Mismatch)
 		r.do(swap.PaidBy{By: r.operator(), Action: swap.Send, TxID: "foreign", Reason: "by hand"}).is("refund pending")
-		r.claim().refused(r.begun(swap.Refund), statemachine.ErrHeld)
+		r.claim().refused(r.begun(swap.Refund), switches.ErrOnHold)
 		r.found(1, 10).is(awaitingText).found(1, 10).is("processed")
 		if m := r.item.Money(); m.PaidOut != 9_490_001 || m.Held != 0 || m.Excess != 0 {
 			t.Errorf("money %+v", m)
@@ -356,7 +357,7 @@ func TestAnOldNegativeProvesNoLaterSend(t *testing.T) {
 		s, n := r.view(0), r.view(0)
 		s.Asked, n.Asked = c.solana, c.nexus
 		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), swap.History{Chain: swap.Solana, View: s}, swap.History{Chain: swap.Nexus, View: n})...)
-		if r.i().LookedBack.After(r.ctl.RecoveredAt) != c.back {
+		if (r.i().LookedBack == r.ctl.Generation) != c.back {
 			t.Errorf("asked at %v and %v: looked back until %v", c.solana, c.nexus, r.i().LookedBack)
 		}
 	}

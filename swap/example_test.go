@@ -14,7 +14,7 @@ func Example() {
 	p := swap.DefaultPolicy()
 	p.USDCQuarantineAccount, p.USDDQuarantineAccount = "solana-quarantine", "nexus-quarantine"
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	house := swap.Control{SolanaScanned: now, NexusScanned: now} // what went out before is known
+	house := swap.Control{SolanaScanned: true, NexusScanned: true} // what went out before is known
 	observer := swap.By{Actor: "poller", Role: swap.Observer}
 	worker := swap.By{Actor: "payer-1", Role: swap.Worker}
 

@@ -19,7 +19,7 @@ var (
 		p.OwnAccounts = []string{"solana-vault", "nexus-treasury"}
 		return p
 	}()
-	open = swap.Control{SolanaScanned: t0.Add(-time.Hour), NexusScanned: t0.Add(-time.Hour), RecoveredAt: t0.Add(-48 * time.Hour), MissingSaid: t0.Add(-47 * time.Hour)}
+	open = swap.Control{Generation: 1, SolanaScanned: true, NexusScanned: true, RecoveredAt: t0.Add(-48 * time.Hour), MissingSaid: t0.Add(-47 * time.Hour)}
 )
 
 func by(r swap.Role, at time.Time) swap.By { return swap.By{Actor: r.String(), Role: r, At: at} }

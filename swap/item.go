@@ -48,13 +48,12 @@ type Item struct {
 	// Reason is why it is refunded.
 	Reason RefundReason `json:",omitzero"`
 	Hold   Hold         `json:",omitzero"`
-	// Stood is the time in holds that have ended, which the stale clock does not count,
-	// and StoppedBefore how long the switch had stopped the direction when the item was stored.
-	Stood, StoppedBefore time.Duration
-	// LookedBack is the moment up to which all outbounds of the item are known to be on
-	// file: when it was stored, or its last complete look-up with number 0. After a lost
-	// database nothing is begun until it is later than [Control].RecoveredAt.
-	LookedBack time.Time
+	// Stood is the time in holds that have ended, which the stale clock does not count.
+	Stood time.Duration
+	// LookedBack is the [Control].Generation in which all outbounds of the item were known to be
+	// on file: when it was stored, or at its last complete look-up with number 0. After a lost
+	// database nothing is begun until it is that of the control row.
+	LookedBack int64
 	// Lost is the intent that a finished item rested on and that cannot have
 	// paid, until an operator requeues it; 0: none.
 	Lost int64
@@ -406,9 +405,7 @@ func (i *Item) landed() (n int, first *Intent) {
 // behind reports whether the store was emptied or restored since the item was
 // looked back for: an outbound may be on the chains that is not on file, also one
 // that was begun after the copy was made.
-func (i *Item) behind(c Control) bool {
-	return !c.RecoveredAt.IsZero() && !i.LookedBack.After(c.RecoveredAt)
-}
+func (i *Item) behind(c Control) bool { return i.LookedBack < c.Generation }
 
 // unexplained reports whether an outbound that names the item and is none of its
 // intents waits for an operator's word.

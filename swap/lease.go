@@ -30,14 +30,10 @@ func (s *step) claim(e *Claimed) error {
 }
 
 // rightTimes sets right what a clock that was ahead has left in an item: a time of the future
-// counts as now, and an item that was looked back for in the future as one that was not, since
-// nobody knows when that was. Of what was stored once, such as Stored and the commit of an
+// counts as now. Of what was stored once, such as Stored and the commit of an
 // intent, nothing is changed.
 func (s *step) rightTimes() error {
 	i, wrong := s.item, statemachine.Ahead(s.by.At, s.item.OverdueAt, s.p.Longest())
-	if i.LookedBack.After(s.by.At) {
-		i.LookedBack, wrong = time.Time{}, true
-	}
 	times := []*time.Time{&i.Entered, &i.Hold.At}
 	if c, ok := s.side.(*creditSide); ok {
 		times = append(times, &c.c.CountedAt, &c.c.GoneAt)

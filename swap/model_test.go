@@ -196,7 +196,7 @@ func TestModelOfDeposits(t *testing.T) {
 func TestModelOfAClockThatIsSet(t *testing.T) {
 	m := depositModel(t, 1)
 	m.jumps, m.crew = 1, 1
-	m.prove(t, "honest, a clock that is set", m.honest(), 26119)
+	m.prove(t, "honest, a clock that is set", m.honest(), 27259)
 }
 
 func TestModelOfCredits(t *testing.T) {

@@ -76,7 +76,7 @@ func TestOperators(t *testing.T) {
 	})
 	t.Run("held: nothing is begun, evidence goes on", func(t *testing.T) {
 		r := creditReady(t).order(swap.Held{}).order(swap.Held{}).claim()
-		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), statemachine.ErrHeld)
+		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), switches.ErrOnHold)
 		r.order(swap.Released{}).order(swap.Released{}).do(r.begun(swap.Send)).order(swap.Held{}).found(1, 1).is(awaitingText).found(1, 10).is("processed")
 	})
 	t.Run("a reason is needed, and a person", func(t *testing.T) {
@@ -99,21 +99,21 @@ func TestTheHouseIsStopped(t *testing.T) {
 		level         switches.Level
 		sends, others bool
 	}{{0, true, true}, {switches.On, true, true}, {switches.Begin, false, true}, {switches.All, false, false}, {switches.Send, false, false}} {
-		stopped := open.With(switches.State{Level: x.level}, t0)
+		stopped := open.With(switches.State{Level: x.level})
 		s, sr, r, rr := begun(stopped)
 		for name, y := range map[string]struct {
 			err error
 			may bool
 		}{"a send": {sr.try(s), x.sends}, "a refund": {rr.try(r), x.others}} {
-			if (y.err == nil) != y.may || y.err != nil && !errors.Is(y.err, statemachine.ErrHeld) {
+			if (y.err == nil) != y.may || y.err != nil && !errors.Is(y.err, switches.ErrOnHold) {
 				t.Errorf("at %v %s: %v", x.level, name, y.err)
 			}
 		}
 	}
 	for name, c := range map[string]swap.Control{
 		"never scanned":            {},
-		"one chain is not scanned": {SolanaScanned: t0},
-		"scanned before the loss":  {SolanaScanned: t0, NexusScanned: t0.Add(-time.Microsecond), RecoveredAt: t0},
+		"one chain is not scanned": {SolanaScanned: true},
+		"scanned before the loss":  open.Restored(t0.Add(-72 * time.Hour)),
 	} {
 		s, sr, r, rr := begun(c)
 		if sr.try(s) == nil || rr.try(r) == nil {
@@ -122,15 +122,15 @@ func TestTheHouseIsStopped(t *testing.T) {
 	}
 	// An item from before the loss needs a look-up of its own.
 	lost, _ := open.Restored(t0.Add(time.Hour)).SaysMissing(by(swap.System, t0), t0)
-	lost = lost.Scanned(swap.Solana, t0.Add(time.Hour)).Scanned(swap.Nexus, t0.Add(time.Hour))
+	lost = lost.Scanned(swap.Solana).Scanned(swap.Nexus)
 	o := observedDeposit("sig1", amount)
 	o.Control = lost
 	o.At = t0.Add(2 * time.Hour)
 	d := deposits(t)
 	d.ctl, d.now = lost, o.At
-	memo(d.do(o), "nexus:carol").do(swap.AccountChecked{By: d.worker(), State: swap.AccountUsable}).refused(d.begun(swap.Send), statemachine.ErrHeld)
+	memo(d.do(o), "nexus:carol").do(swap.AccountChecked{By: d.worker(), State: swap.AccountUsable}).refused(d.begun(swap.Send), switches.ErrOnHold)
 	d.now = d.ctl.RecoveredAt.Add(5*time.Minute + 30*time.Second + time.Microsecond)
-	d.i().LookedBack = d.ctl.RecoveredAt
+	d.i().LookedBack = open.Generation
 	for name, spoil := range map[string]func(*swap.View){
 		"from after the item": func(v *swap.View) { v.From = v.From.Add(time.Microsecond) },
 		"not by memo":         func(v *swap.View) { v.ByMemo = false },
@@ -138,13 +138,13 @@ func TestTheHouseIsStopped(t *testing.T) {
 	} {
 		v := d.view(0)
 		spoil(&v)
-		if d.do(swap.Looked{By: d.worker(), Finding: swap.LookMissing, View: v, Nexus: v, Control: d.ctl}); d.i().LookedBack.After(lost.RecoveredAt) {
+		if d.do(swap.Looked{By: d.worker(), Finding: swap.LookMissing, View: v, Nexus: v, Control: d.ctl}); d.i().LookedBack == lost.Generation {
 			t.Errorf("%s excludes everything", name)
 		}
 	}
 	early := d.worker()
 	early.At = d.now.Add(-time.Microsecond)
-	if d.do(swap.Looked{By: early, Finding: swap.LookMissing, View: d.view(0), Nexus: d.view(0), Control: d.ctl}); d.i().LookedBack.After(lost.RecoveredAt) {
+	if d.do(swap.Looked{By: early, Finding: swap.LookMissing, View: d.view(0), Nexus: d.view(0), Control: d.ctl}); d.i().LookedBack == lost.Generation {
 		t.Error("a sender from before the loss may still send")
 	}
 	d.i().Lease.Until = d.now.Add(time.Hour)

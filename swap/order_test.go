@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -39,7 +40,7 @@ func TestAnOperatorsHoldIsNotLost(t *testing.T) {
 		held(r.wait(time.Hour).missing(2), swap.ByOperator).is(awaitingText)
 		held(r.missing(1), swap.ByOperator).is("refund pending")
 		r.i().Lease = statemachine.Lease{Holder: "worker", Fence: 9, Until: r.now.Add(time.Hour)}
-		r.refused(r.begun(swap.Refund), statemachine.ErrHeld).order(swap.Released{}).do(r.begun(swap.Refund))
+		r.refused(r.begun(swap.Refund), switches.ErrOnHold).order(swap.Released{}).do(r.begun(swap.Refund))
 	})
 	t.Run("a mismatch", func(t *testing.T) {
 		r := creditReady(t).order(swap.Held{})
@@ -157,7 +158,7 @@ func TestPaidByReopensWhatIsProved(t *testing.T) {
 		if in := r.i().Intents[0]; in.Outcome != statemachine.Unknown || in.Proof != 0 || !in.ClosedAt.IsZero() {
 			t.Fatalf("not reopened: %+v", in)
 		}
-		r.wait(time.Hour).claim().do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), statemachine.ErrHeld)
+		r.wait(time.Hour).claim().do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable}).refused(r.begun(swap.Send), switches.ErrOnHold)
 		if s := r.next(); len(s.Tasks) != 1 || s.Tasks[0].Do != swap.LookUp || s.Tasks[0].Number != 1 {
 			t.Fatalf("owed: %+v", s)
 		}
@@ -203,7 +204,7 @@ func TestPaidByReopensWhatIsProved(t *testing.T) {
 	})
 	t.Run("a lost refund", func(t *testing.T) {
 		r := refunded(t).wait(time.Hour).missing(1).kinds(swap.OutboundLost)
-		r.do(paidBy(r, r.latest().TxID, swap.Refund)).order(swap.Requeued{}).is("refund pending").claim().refused(r.begun(swap.Refund), statemachine.ErrHeld)
+		r.do(paidBy(r, r.latest().TxID, swap.Refund)).order(swap.Requeued{}).is("refund pending").claim().refused(r.begun(swap.Refund), switches.ErrOnHold)
 		r.found(1, 10).is("refunded").found(1, 10)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 // begins puts an intent on file. Everything that could make it a second payment
@@ -98,22 +99,22 @@ func (s *step) mayPay(c Control, a Action) error {
 	case i.givenBack():
 		return s.refuse(ErrSettled, "under "+i.ByHand.Reference)
 	case i.Hold.Kind != 0:
-		return s.refuse(statemachine.ErrHeld, "held: "+i.Hold.Kind.String())
+		return s.refuse(switches.ErrOnHold, "held: "+i.Hold.Kind.String())
 	case c.Recovering():
-		return s.refuse(statemachine.ErrHeld, "the vault's own history is not scanned yet")
+		return s.refuse(ErrUnsettled, "the vault's own history is not scanned yet")
 	case c.stops(a) != "":
-		return s.refuse(statemachine.ErrHeld, c.stops(a))
+		return s.refuse(switches.ErrOnHold, c.stops(a))
 	case i.behind(c):
-		return s.refuse(statemachine.ErrHeld, "an outbound from before the store was lost is not excluded yet")
+		return s.refuse(ErrUnsettled, "an outbound from before the store was lost is not excluded yet")
 	case lacksIntent(s.side, i):
-		return s.refuse(statemachine.ErrHeld, "its status says that something went out, and nothing is on file")
+		return s.refuse(switches.ErrOnHold, "its status says that something went out, and nothing is on file")
 	case i.Lost != 0:
-		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is lost: an operator requeues the item", i.Lost))
+		return s.refuse(switches.ErrOnHold, fmt.Sprintf("intent %d is lost: an operator requeues the item", i.Lost))
 	case in != nil:
-		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d (%s) may have paid or may still pay", in.Number, in.Action))
+		return s.refuse(switches.ErrOnHold, fmt.Sprintf("intent %d (%s) may have paid or may still pay", in.Number, in.Action))
 	}
 	if c, ok := s.side.(*creditSide); ok && (c.c.uncounted(s.p) || a == Quarantine && c.c.SettledBy != 0) {
-		return s.refuse(statemachine.ErrHeld, "what came in has vanished or has too few confirmations, or was paid already")
+		return s.refuse(switches.ErrOnHold, "what came in has vanished or has too few confirmations, or was paid already")
 	}
 	return nil
 }

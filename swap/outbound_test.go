@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -112,14 +113,14 @@ func TestAnImportedRowThatLacksItsIntentIsNotSentAgain(t *testing.T) {
 	}
 	r := imported(sending(t))
 	r.i().Checked = true
-	r.refused(r.begun(swap.Send), statemachine.ErrHeld).elapse().is("sending")
+	r.refused(r.begun(swap.Send), switches.ErrOnHold).elapse().is("sending")
 	if s := r.next(); s.Party != swap.Operator || len(s.Tasks) > 0 || s.Why == "" {
 		t.Errorf("owed: %+v", s)
 	}
 	r.order(swap.RefundOrdered{}).is("refund pending").do(r.begun(swap.Refund))
 	r = imported(quarantined(t))
 	r.item.Terms = swap.Terms{}
-	r.refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+	r.refused(r.begun(swap.Quarantine), switches.ErrOnHold)
 	if s := r.next(); s.Party != swap.Operator || len(s.Tasks) > 0 {
 		t.Errorf("owed: %+v", s)
 	}

@@ -100,7 +100,7 @@ func everyState[A any, S, T statemachine.Label](t *testing.T, m *statemachine.Ma
 				t.Run(name+", "+answers+map[bool]string{true: ", after a restore"}[behind], func(t *testing.T) {
 					r := w.enter(t).release()
 					if behind {
-						r.ctl = r.ctl.Restored(r.now).Scanned(swap.Solana, r.now.Add(time.Second)).Scanned(swap.Nexus, r.now.Add(time.Second))
+						r.ctl = r.ctl.Restored(r.now).Scanned(swap.Solana).Scanned(swap.Nexus)
 					}
 					for end := r.now.Add(72 * time.Hour); r.now.Before(end); {
 						step := r.next()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -13,7 +14,7 @@ import (
 // scans complete.
 func restored[A any](r *run[A]) *run[A] {
 	r.ctl, _ = r.ctl.Restored(r.now).SaysMissing(by(swap.System, r.now), r.now)
-	r.ctl = r.ctl.Scanned(swap.Solana, r.now).Scanned(swap.Nexus, r.now)
+	r.ctl = r.ctl.Scanned(swap.Solana).Scanned(swap.Nexus)
 	return r
 }
 
@@ -66,7 +67,7 @@ func restoredCopy[A any](t *testing.T, r *run[A], a swap.Action) {
 	if a == swap.Send {
 		r.do(swap.AccountChecked{By: r.worker(), State: swap.AccountUsable})
 	}
-	r.refused(r.begun(a), statemachine.ErrHeld)
+	r.refused(r.begun(a), switches.ErrOnHold)
 	if s := r.next(); len(s.Tasks) > 0 {
 		t.Fatalf("owed while an old sender may still send: %+v", s)
 	}
@@ -77,7 +78,7 @@ func restoredCopy[A any](t *testing.T, r *run[A], a swap.Action) {
 	if a == swap.Send {
 		r.i().Checked = true
 	}
-	r.owes(swap.LookBack).refused(r.begun(a), statemachine.ErrHeld)
+	r.owes(swap.LookBack).refused(r.begun(a), switches.ErrOnHold)
 	r.missing(0).owes(swap.Begin).do(r.begun(a))
 	// A second loss begins anew.
 	r.answer(statemachine.Failed).release().prove()
@@ -85,7 +86,7 @@ func restoredCopy[A any](t *testing.T, r *run[A], a swap.Action) {
 	if a == swap.Send {
 		r.i().Checked = true
 	}
-	r.refused(r.begun(a), statemachine.ErrHeld)
+	r.refused(r.begun(a), switches.ErrOnHold)
 }
 
 // What is kept as fee was not paid before the loss either.
@@ -112,11 +113,11 @@ func TestALookBackFindsWhatIsNotOnFile(t *testing.T) {
 		others[3].Errored = true
 		others[4].Time = debit.Time.Add(-time.Microsecond)
 		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, nil, append(others, debit))...)...).kinds(swap.Mismatch)
-		if r.i().Hold.Kind != swap.ByMismatch || r.i().LookedBack.After(r.ctl.RecoveredAt) {
+		if r.i().Hold.Kind != swap.ByMismatch || (r.i().LookedBack == r.ctl.Generation) {
 			t.Fatalf("hold %v, looked back %v", r.i().Hold, r.i().LookedBack)
 		}
 		r.do(swap.PaidBy{By: r.operator(), Action: swap.Send, TxID: "lostdebit", Reason: "seen"})
-		if r.i().LookedBack.After(r.ctl.RecoveredAt) {
+		if r.i().LookedBack == r.ctl.Generation {
 			t.Error("paid_by is no look-back")
 		}
 		r.do(swap.Looked{By: r.worker(), Number: 1, Finding: swap.LookFound, Seen: debit}).is(debitedText)
@@ -137,7 +138,7 @@ func TestALookBackFindsWhatIsNotOnFile(t *testing.T) {
 		restored(r.wait(time.Hour)).wait(time.Hour)
 		refund := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "lostrefund", Memo: "refundSig:sig1 invalid memo", Amount: 9_900_000, Destination: "alice-solana", Token: "USDC", Finalized: true}
 		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans(r, []swap.Sighting{refund}, nil)...)...).kinds(swap.Mismatch)
-		if r.i().LookedBack.After(r.ctl.RecoveredAt) {
+		if r.i().LookedBack == r.ctl.Generation {
 			t.Error("nothing was found")
 		}
 	})
@@ -168,7 +169,7 @@ func TestALookBackFindsWhatIsNotOnFile(t *testing.T) {
 			scan := early.view(0)
 			scan.From = first.Add(after)
 			early.do(swap.Looked{By: early.worker(), Finding: swap.LookMissing, View: scan, Nexus: early.view(0), Control: early.ctl})
-			if early.i().LookedBack.After(early.ctl.RecoveredAt) != (after == 0) {
+			if (early.i().LookedBack == early.ctl.Generation) != (after == 0) {
 				t.Errorf("a scan that begins %v later: looked back %v", after, early.i().LookedBack)
 			}
 		}
@@ -216,7 +217,7 @@ func TestAnItemAtRestInACopyIsAnOperators(t *testing.T) {
 			t.Errorf("owed: %+v, due %v", s, r.i().CheckAt)
 		}
 	}
-	r.order(swap.Requeued{}).attended().claim().owes(swap.LookBack).refused(r.begun(swap.Quarantine), statemachine.ErrHeld)
+	r.order(swap.Requeued{}).attended().claim().owes(swap.LookBack).refused(r.begun(swap.Quarantine), switches.ErrOnHold)
 	r.missing(0).do(r.begun(swap.Quarantine))
 	over := toBeQuarantined(t)
 	for range 3 {
@@ -267,7 +268,7 @@ func TestACreditThatMovedAcrossTheLossIsLookedBackFor(t *testing.T) {
 			r.do(r.begun(swap.Send))
 			continue
 		}
-		r.owes(swap.LookBack).refused(r.begun(swap.Send), statemachine.ErrHeld)
+		r.owes(swap.LookBack).refused(r.begun(swap.Send), switches.ErrOnHold)
 		r.missing(0).do(r.begun(swap.Send))
 	}
 }
@@ -286,23 +287,26 @@ func TestAClockThatIsBehindCorruptsNothing(t *testing.T) {
 // A scan that began while somebody of before the loss might still send has not seen
 // the last reference number.
 func TestAScanCountsOnceNobodyMaySendWhatWasLost(t *testing.T) {
-	lost := swap.Control{RecoveredAt: t0}
+	lost := swap.Control{Generation: 2, RecoveredAt: t0}
 	bar := policy.Lease + policy.CallTimeout
 	for _, c := range []struct {
 		name  string
 		house swap.Control
 		own   bool
 		began time.Duration
+		other int64
 		want  bool
 	}{
-		{"at the end of the last lease and call", lost, true, bar, false},
-		{"after it", lost, true, bar + time.Microsecond, true},
-		{"nothing was lost", swap.Control{}, true, 0, true},
-		{"of what came in", lost, false, time.Hour, false},
+		{"at the end of the last lease and call", lost, true, bar, 0, false},
+		{"after it", lost, true, bar + time.Microsecond, 0, true},
+		{"nothing was lost", swap.Control{}, true, 0, 0, true},
+		{"of what came in", lost, false, time.Hour, 0, false},
+		{"it began before the loss, by a clock that was ahead", lost, true, time.Hour, -1, false},
+		{"of a generation that is not there", lost, true, time.Hour, 1, false},
 	} {
 		w := swap.Waterline{Chain: swap.Nexus, Own: c.own}
-		got := policy.Scanned(c.house, w, swap.Scan{Began: t0.Add(c.began), From: t0.Add(-time.Hour), Complete: true, Tip: t0})
-		if (got.Version > c.house.Version) != c.want || !got.NexusScanned.IsZero() != c.want {
+		got := policy.Scanned(c.house, w, swap.Scan{Began: t0.Add(c.began), Generation: c.house.Generation + c.other, From: t0.Add(-time.Hour), Complete: true, Tip: t0})
+		if (got.Version > c.house.Version) != c.want || got.NexusScanned != c.want {
 			t.Errorf("%s: scanned %v", c.name, got.NexusScanned)
 		}
 	}
@@ -470,7 +474,7 @@ func TestALookBackNeedsBothViews(t *testing.T) {
 			}
 		}
 		r.do(r.p.RecoverDeposit(r.item, r.ctl, nil, by(swap.Observer, r.now), scans...)...)
-		if got := r.i().LookedBack.After(r.ctl.RecoveredAt); got != (c.spoil == nil) {
+		if got := (r.i().LookedBack == r.ctl.Generation); got != (c.spoil == nil) {
 			t.Errorf("%s: looked back %v", name, got)
 		}
 	}

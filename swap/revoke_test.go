@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -30,5 +31,5 @@ func TestRevokedLease(t *testing.T) {
 	if in := r.latest(); !in.Open() || !in.SendBy.Equal(sendBy) {
 		t.Errorf("what may have been sent is closed: %+v", in)
 	}
-	r.claim().refused(r.begun(swap.Send), statemachine.ErrHeld)
+	r.claim().refused(r.begun(swap.Send), switches.ErrOnHold)
 }

@@ -64,7 +64,7 @@ func TestWhatCameInBeforeARestoreWaitsForMissingSaid(t *testing.T) {
 		o.Time, o.Control, o.At = c.at, c.control, t0.Add(time.Hour)
 		r := deposits(t)
 		r.now, r.ctl = o.At, c.control
-		if err := r.try(o); (err != nil) != c.waits || c.waits && (!errors.Is(err, swap.ErrUnsettled) || !errors.Is(err, statemachine.ErrHeld)) {
+		if err := r.try(o); (err != nil) != c.waits || c.waits && (!errors.Is(err, swap.ErrUnsettled) || !errors.Is(err, switches.ErrOnHold)) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -108,8 +108,8 @@ func TestADirectionIsNotStartedWhileAPointStandsOpen(t *testing.T) {
 	say := map[string]func(swap.Control) swap.Control{
 		"MissingSaid": func(c swap.Control) swap.Control { c, _ = c.SaysMissing(by(swap.System, t0), t0); return c },
 		"BooksRead":   func(c swap.Control) swap.Control { c, _ = c.ReadsBooks(by(swap.Operator, t0), t0); return c },
-		"solana":      func(c swap.Control) swap.Control { return c.Scanned(swap.Solana, c.RecoveredAt) },
-		"nexus":       func(c swap.Control) swap.Control { return c.Scanned(swap.Nexus, c.RecoveredAt) },
+		"solana":      func(c swap.Control) swap.Control { return c.Scanned(swap.Solana) },
+		"nexus":       func(c swap.Control) swap.Control { return c.Scanned(swap.Nexus) },
 	}
 	for missing := range say {
 		c := open.Restored(t0)

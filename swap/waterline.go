@@ -27,7 +27,9 @@ type Waterline struct {
 // found.
 type Scan struct {
 	Began time.Time // by the clock of the store
-	From  time.Time // all from here on was read
+	// Generation is [Control].Generation as it was then.
+	Generation int64
+	From       time.Time // all from here on was read
 	// Complete: to the end, without a gap, and each amount that came in is stored. One
 	// that is refused, whatever the error but [ErrNothing], holds the waterline until it
 	// is stored or an operator accepts the gap. Of the vault's own history only if
@@ -64,8 +66,8 @@ func (p Policy) CheckScan(s Scan, now time.Time) (Scan, error) {
 }
 
 // NextScan is the next one, to be filled with what it reads.
-func (p Policy) NextScan(w Waterline, now time.Time) Scan {
-	return Scan{Began: now, From: p.ScanFrom(w, now)}
+func (p Policy) NextScan(w Waterline, c Control, now time.Time) Scan {
+	return Scan{Began: now, Generation: c.Generation, From: p.ScanFrom(w, now)}
 }
 
 // ScanFrom is where the next scan begins. Inbound goes back [Policy.LookBack]
@@ -122,13 +124,13 @@ func (s Scan) counts(w Waterline) bool {
 func (s Scan) Counts(w Waterline) bool { return w.Own && s.counts(w) && !s.From.IsZero() }
 
 // Scanned records a scan of the vault's own history that counts. After a loss it
-// does once nobody may still send what was begun before: a reference number of then
-// could come up again.
+// does if it is of the generation since, and began once nobody may still send what was begun
+// before: a reference number of then could come up again.
 func (p Policy) Scanned(c Control, w Waterline, s Scan) Control {
-	if !s.Counts(w) || !c.RecoveredAt.IsZero() && s.Began.Before(p.lookBackAt(c)) {
+	if !s.Counts(w) || s.Generation != c.Generation || c.Generation > 0 && s.Began.Before(p.lookBackAt(c)) {
 		return c
 	}
-	return c.Scanned(w.Chain, s.Began)
+	return c.Scanned(w.Chain)
 }
 
 // Waits returns the deposit's own time if the waterline waits for it.

@@ -261,9 +261,6 @@ func (c *step) wellSaid(l Level, reason string) error {
 
 func (c *step) setLevel(on Trigger, reason string) error {
 	n := &c.New
-	if n.Level >= Begin {
-		n.StoppedFor += max(0, c.by.At.Sub(n.Since))
-	}
 	n.Actor, n.Reason, n.Since = c.by.Actor, statemachine.Bounded(reason, MaxReason), c.by.At
 	return c.move(on, reason)
 }

@@ -132,7 +132,6 @@ type Switch struct {
 	// Actor, Reason and Since are those of the change that gave Level.
 	Actor, Reason string
 	Since         time.Time
-	StoppedFor    time.Duration // in all, at Begin or higher, up to Since
 	// Recovering: the database was put back to an earlier state, and nobody has started
 	// the scope since. Recovery is its level meanwhile, zero otherwise.
 	Recovering bool
@@ -157,10 +156,9 @@ type State struct {
 	// recovering by its own row, when that was said; zero: neither. RestoredAt is when it was said
 	// that the database was put back; zero: it never was.
 	RecoveredAt, RestoredAt time.Time
-	// StoppedFor is how long persons have stopped the two rows in all, up to StoppedSince,
-	// which are the stops that last.
-	StoppedFor   time.Duration
-	StoppedSince [2]time.Time
+	// RunsSince is when a person last ended a stop of either row, or the recovery of the scope,
+	// zero: there was none. Of a scope that is stopped it says nothing.
+	RunsSince time.Time
 }
 
 // Of is what counts for the scope of own beside [Everything], whose row is all. Either
@@ -176,10 +174,9 @@ func Of(all, own Switch) State {
 	if s.Recovering {
 		s.Level = max(s.Level, from.Recovery)
 	}
-	s.StoppedFor = all.StoppedFor + own.StoppedFor
-	for i, row := range []Switch{all, own} {
-		if row.Level >= Begin {
-			s.StoppedSince[i] = row.Since
+	for _, at := range []time.Time{all.Since, own.Since, own.RecoveredAt} {
+		if at.After(s.RunsSince) {
+			s.RunsSince = at
 		}
 	}
 	return s
@@ -191,18 +188,6 @@ func Of(all, own Switch) State {
 func (s State) Elsewhere() State {
 	s.Level, s.Recovering, s.Moved = max(s.Level, Send), true, true
 	return s
-}
-
-// Stopped is for how long persons have stopped the scope in all, until now; time for
-// which everything and the scope itself were stopped counts twice.
-func (s State) Stopped(now time.Time) time.Duration {
-	d := s.StoppedFor
-	for _, since := range s.StoppedSince {
-		if !since.IsZero() {
-			d += max(0, now.Sub(since))
-		}
-	}
-	return d
 }
 
 // Begins reports whether something may begin.
@@ -226,7 +211,6 @@ func Check(s Switch) error {
 		{s.Generation >= 1 || s.Generation == 0 && !s.Recovering, "a switch that is recovering has the generation of a restore"},
 		{(s.Actor == "") == s.Since.IsZero(), "exactly a level that somebody gave has a time"},
 		{s.Actor != "" || s.Level == On, "a stop has an actor"},
-		{s.StoppedFor >= 0, "the time for which it was stopped is not negative"},
 	} {
 		if !r.holds {
 			return fmt.Errorf("%w: switch %s: %s", statemachine.ErrCorrupt, s.Scope, r.what)

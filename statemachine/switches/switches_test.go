@@ -230,12 +230,10 @@ func levelOf(all, own switches.Switch) switches.State {
 		s.Recovering, s.Generation = own.Recovering, own.Generation
 		stops = append(stops, own.Recovery)
 	}
-	s.StoppedFor = all.StoppedFor + own.StoppedFor
-	if all.Level > switches.On {
-		s.StoppedSince[0] = all.Since
-	}
-	if own.Level > switches.On {
-		s.StoppedSince[1] = own.Since
+	for _, at := range []time.Time{all.Since, own.Since, own.RecoveredAt} {
+		if s.RunsSince.Before(at) {
+			s.RunsSince = at
+		}
 	}
 	for _, l := range stops {
 		if l > s.Level {
@@ -252,7 +250,7 @@ func TestTheHigherLevelCounts(t *testing.T) {
 			for g := range int64(3) {
 				if r != switches.On {
 					n := time.Duration(len(rows) + 1) // no two rows have the same times
-					rows = append(rows, switches.Switch{Level: l, Since: t0.Add(n * time.Hour), StoppedFor: n * time.Minute, Recovering: r > 0,
+					rows = append(rows, switches.Switch{Level: l, Since: t0.Add(n * time.Hour), Recovering: r > 0,
 						Recovery: r, Generation: g})
 				}
 			}
@@ -267,27 +265,56 @@ func TestTheHigherLevelCounts(t *testing.T) {
 	}
 }
 
-// How long a scope was stopped counts from the first stop on, whatever the levels were,
-// and not while it ran.
-func TestHowLongAScopeWasStopped(t *testing.T) {
-	var s switches.Switch
-	at := t0
-	for _, x := range []struct {
-		ev    switches.Event
-		total time.Duration // an hour after it
-	}{{stop(switches.Begin), 1}, {stop(switches.Send), 2}, {start(switches.Begin), 3}, {recovering(switches.Send, 1), 4}, {ended(), 5}, {start(0), 5}, {stop(switches.Send), 6}} {
-		c, err := switches.Apply(s, x.ev, at)
+// A scope runs since the last stop of it or of everything has ended, or its recovery, in whichever
+// order these end.
+func TestSinceWhenAScopeRuns(t *testing.T) {
+	var all, own switches.Switch
+	hour := 0
+	say := func(row *switches.Switch, scope switches.Scope, ev switches.Event) time.Time {
+		t.Helper()
+		hour++
+		at := t0.Add(time.Duration(hour) * time.Hour)
+		switch e := ev.(type) {
+		case switches.Stopped:
+			e.Scope = scope
+			ev = e
+		case switches.Started:
+			e.Scope, e.All = scope, all
+			ev = e
+		case switches.Recovering:
+			e.Scope = scope
+			ev = e
+		}
+		c, err := switches.Apply(*row, ev, at)
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("%+v: %v", ev, err)
 		}
-		s, at = c.New, at.Add(time.Hour)
-		if got := switches.Of(switches.Switch{}, s).Stopped(at); got != x.total*time.Hour || switches.Of(s, s).Stopped(at) != 2*got {
-			t.Errorf("after %+v it was stopped for %v, expected %d hours", x.ev, got, x.total)
-		}
-		if before := switches.Of(switches.Switch{}, s).Stopped(t0.Add(-time.Hour)); before != s.StoppedFor {
-			t.Errorf("by a clock that went back it was stopped for %v", before)
+		*row = c.New
+		return at
+	}
+	runs := func(what string, since time.Time) {
+		t.Helper()
+		if s := switches.Of(all, own); !s.Begins() || !s.RunsSince.Equal(since) {
+			t.Errorf("%s: %+v, expected since %v", what, s, since)
 		}
 	}
+	runs("nothing was stopped", time.Time{})
+	say(&own, chain, stop(switches.Send))
+	say(&all, switches.Everything, stop(switches.Begin))
+	say(&own, chain, start(0))
+	last := say(&all, switches.Everything, start(0))
+	runs("everything is started last", last)
+	say(&all, switches.Everything, stop(switches.Begin))
+	say(&own, chain, stop(switches.Send))
+	say(&all, switches.Everything, start(0))
+	runs("the scope is started last", say(&own, chain, start(0)))
+	say(&all, switches.Everything, recovering(switches.Send, 1))
+	ended := switches.Started{By: olga, Scope: chain, Recovery: true, Reason: "x"}
+	runs("the recovery has ended", say(&own, chain, ended))
+	say(&all, switches.Everything, recovering(switches.Send, 2))
+	say(&own, chain, stop(switches.Begin))
+	say(&own, chain, ended)
+	runs("the stop ends after the recovery", say(&own, chain, start(0)))
 }
 
 func TestScopes(t *testing.T) {
@@ -310,19 +337,18 @@ func TestCheckNamesWhatIsBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, spoil := range map[string]func(*switches.Switch){
-		"scope":                         func(s *switches.Switch) { s.Scope = "x" },
-		"version":                       func(s *switches.Switch) { s.Version = 0 },
-		"level":                         func(s *switches.Switch) { s.Level = switches.All },
-		"no level":                      func(s *switches.Switch) { s.Level = 0 },
-		"recovery without":              func(s *switches.Switch) { s.Recovering = false },
-		"recovering without":            func(s *switches.Switch) { s.Recovery = 0 },
-		"recovering that is on":         func(s *switches.Switch) { s.Recovery = switches.On },
-		"recovery of a swap":            func(s *switches.Switch) { s.Recovery = switches.All },
-		"generation":                    func(s *switches.Switch) { s.Generation = 0 },
-		"a stop of nobody":              func(s *switches.Switch) { s.Actor, s.Since = "", time.Time{} },
-		"an actor without a time":       func(s *switches.Switch) { s.Since = time.Time{} },
-		"stopped for less than no time": func(s *switches.Switch) { s.StoppedFor = -1 },
-		"a negative generation":         func(s *switches.Switch) { s.Recovering, s.Recovery, s.Generation = false, 0, -1 },
+		"scope":                   func(s *switches.Switch) { s.Scope = "x" },
+		"version":                 func(s *switches.Switch) { s.Version = 0 },
+		"level":                   func(s *switches.Switch) { s.Level = switches.All },
+		"no level":                func(s *switches.Switch) { s.Level = 0 },
+		"recovery without":        func(s *switches.Switch) { s.Recovering = false },
+		"recovering without":      func(s *switches.Switch) { s.Recovery = 0 },
+		"recovering that is on":   func(s *switches.Switch) { s.Recovery = switches.On },
+		"recovery of a swap":      func(s *switches.Switch) { s.Recovery = switches.All },
+		"generation":              func(s *switches.Switch) { s.Generation = 0 },
+		"a stop of nobody":        func(s *switches.Switch) { s.Actor, s.Since = "", time.Time{} },
+		"an actor without a time": func(s *switches.Switch) { s.Since = time.Time{} },
+		"a negative generation":   func(s *switches.Switch) { s.Recovering, s.Recovery, s.Generation = false, 0, -1 },
 	} {
 		s := good
 		spoil(&s)

@@ -47,7 +47,7 @@ func newOldSwaps(t *testing.T, db *sqlstore.Store) *oldSwaps {
 		if err != nil {
 			return err
 		}
-		c := old.Scanned(swap.Solana, swaptest.Start).Scanned(swap.Nexus, swaptest.Start)
+		c := old.Scanned(swap.Solana).Scanned(swap.Nexus)
 		if c, err = c.Seed(40); err == nil {
 			err = h.SaveControl(old, c)
 		}

@@ -78,7 +78,7 @@ func newCreditTable(name, owner string, more func(*swap.Credit) list) *table[swa
 }
 
 func itemFixed(i *swap.Item) list {
-	return list{{"from_address text", maybe(&i.From)}, {"item_time int", unixTime{&i.At}}, {"stored_at time", always(&i.Stored)}, {"stopped_before int", always((*int64)(&i.StoppedBefore))}}
+	return list{{"from_address text", maybe(&i.From)}, {"item_time int", unixTime{&i.At}}, {"stored_at time", always(&i.Stored)}}
 }
 
 func itemState(i *swap.Item) list {
@@ -86,7 +86,7 @@ func itemState(i *swap.Item) list {
 		{"terms_frozen bool", always(&i.Terms.Frozen)}, {"terms_net int", always(&i.Terms.Net)}, {"terms_fee int", always(&i.Terms.Fee)}, {"terms_min int", always(&i.Terms.Min)},
 		{"tried bool", always(&i.Tried)}, {"account_checked bool", always(&i.Checked)}, {"send_attempts int", always(&i.Attempts[0])}, {"refund_attempts int", always(&i.Attempts[1])},
 		{"quarantine_attempts int", always(&i.Attempts[2])}, {"fee_units int", always(&i.Fees)}, {"refund_reason text", maybe(&i.Reason)}, {"hold_kind text", maybe(&i.Hold.Kind)},
-		{"hold_at time", maybe(&i.Hold.At)}, {"hold_reason text", maybe(&i.Hold.Reason)}, {"stood int", always((*int64)(&i.Stood))}, {"looked_back time", maybe(&i.LookedBack)},
+		{"hold_at time", maybe(&i.Hold.At)}, {"hold_reason text", maybe(&i.Hold.Reason)}, {"stood int", always((*int64)(&i.Stood))}, {"looked_back int", always(&i.LookedBack)},
 		{"lost int", always(&i.Lost)}, {"by_hand_reference text", maybe(&i.ByHand.Reference)}, {"by_hand_actor text", maybe(&i.ByHand.Actor)},
 		{"by_hand_at time", maybe(&i.ByHand.At)}, {"overdue_at time", maybe(&i.OverdueAt)}}
 }
@@ -139,7 +139,7 @@ var controlTable = newTable(table[controlRow]{
 	version: func(c *controlRow) int64 { return c.Version },
 	fixed:   func(c *controlRow) list { return list{{"id int", always(&c.id)}} },
 	state: func(c *controlRow) list {
-		return list{{"recovered_at time", maybe(&c.RecoveredAt)}, {"solana_scanned time", maybe(&c.SolanaScanned)}, {"nexus_scanned time", maybe(&c.NexusScanned)},
+		return list{{"generation int", always(&c.Generation)}, {"recovered_at time", maybe(&c.RecoveredAt)}, {"solana_scanned bool", always(&c.SolanaScanned)}, {"nexus_scanned bool", always(&c.NexusScanned)},
 			{"missing_said time", maybe(&c.MissingSaid)}, {"books_read time", maybe(&c.BooksRead)}, {"reference int", always(&c.Reference)}, {"version int", always(&c.Version)}}
 	},
 })

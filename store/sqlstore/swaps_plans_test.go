@@ -57,7 +57,7 @@ func fillSwaps(t *testing.T, conn *sql.Conn, syn syntax, n int) {
 			"closed_by, closed_at, firm) SELECT " +
 			"'deposit', 'i' || key, 'mismatch', 'k', 1, 2, '', '', " + at + ", 'oscar', " + at + ", " + no + " FROM " + series,
 	}
-	item := ", item_time, stored_at, entered, version, stopped_before, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, " +
+	item := ", item_time, stored_at, entered, version, looked_back, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, " +
 		"quarantine_attempts, fee_units, stood, lost, lease_fence) SELECT "
 	rest := ", 1, " + at + ", " + at + ", 1, 0, " + no + ", 0, 0, 0, " + no + ", " + no + ", 0, 0, 0, 0, 0, 0, 1 FROM " + series
 	for _, c := range []struct{ place, owner, deposit, credit string }{

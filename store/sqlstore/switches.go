@@ -25,7 +25,7 @@ var switchTable = newTable(table[switches.Switch]{
 	version: func(s *switches.Switch) int64 { return s.Version },
 	fixed:   func(s *switches.Switch) list { return list{{"scope text", always(&s.Scope)}} },
 	state: func(s *switches.Switch) list {
-		return list{{"level text", always(&s.Level)}, {"actor text", maybe(&s.Actor)}, {"reason text", maybe(&s.Reason)}, {"since time", maybe(&s.Since)}, {"stopped_for int", always((*int64)(&s.StoppedFor))},
+		return list{{"level text", always(&s.Level)}, {"actor text", maybe(&s.Actor)}, {"reason text", maybe(&s.Reason)}, {"since time", maybe(&s.Since)},
 			{"recovering bool", always(&s.Recovering)}, {"recovery text", maybe(&s.Recovery)}, {"generation int", always(&s.Generation)},
 			{"recovered_at time", maybe(&s.RecoveredAt)}, {"version int", always(&s.Version)}}
 	},

@@ -83,7 +83,7 @@ func (db *swaps) referenceOnce(t *testing.T) {
 	ev = begun(swap.ToUSDD, id)
 	ev.Reference = 77
 	refusedWith(t, errOf(s.service.Do(ctx, id, ev)), statemachine.ErrConflict, "a number at the counter")
-	ev.Control = swap.Control{SolanaScanned: start, NexusScanned: start}
+	ev.Control = swap.Control{SolanaScanned: true, NexusScanned: true}
 	refusedWith(t, s.save(s.change(t, d, ev)), statemachine.ErrConflict, "a number of another intent")
 }
 

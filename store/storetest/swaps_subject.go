@@ -161,7 +161,7 @@ func scanHouse(t failer, db store.Store[store.SwapUnit]) {
 		if err != nil || !old.Recovering() {
 			return err
 		}
-		return tx.SwapHouse().SaveControl(old, old.Scanned(swap.Solana, start).Scanned(swap.Nexus, start))
+		return tx.SwapHouse().SaveControl(old, old.Scanned(swap.Solana).Scanned(swap.Nexus))
 	}))
 }
 
@@ -253,7 +253,7 @@ func (db *swaps) creditFields(t *testing.T) {
 }
 
 func fixedOfItem(item string) (all []string) {
-	for _, name := range []string{"ID", "Amount", "From", "At", "Stored", "StoppedBefore"} {
+	for _, name := range []string{"ID", "Amount", "From", "At", "Stored"} {
 		all = append(all, item+"."+name)
 	}
 	return all
@@ -264,7 +264,7 @@ func fixedOfItem(item string) (all []string) {
 func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, swap.Change[A]], d swap.Direction) {
 	head := func() *swap.Item { return any(&l.a).(swap.Record).Head() }
 	by := func(r swap.Role) swap.By { b := swapBy(r, "é"+r.String()); b.At = l.tick(); return b }
-	house := swap.Control{SolanaScanned: start, NexusScanned: start, Stopped: time.Minute}
+	house := swap.Control{SolanaScanned: true, NexusScanned: true}
 	fresh := func(change func(*swap.Observed)) {
 		l.t.Helper()
 		var none A
@@ -381,11 +381,12 @@ func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, sw
 		l.do(swap.MemoFetched{By: by(swap.Worker), Memos: []string{"nexus:carol"}}, swap.Elapsed{By: by(swap.System), Control: house})
 	}
 	fresh(func(o *swap.Observed) {
+		o.Control.Generation = 1
 		o.Control.RecoveredAt, o.Control.MissingSaid = start.Add(1000*time.Hour), start.Add(1000*time.Hour)
 	})
 	l.later()
 	view := swap.View{From: head().At.Add(-25 * time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}
-	l.do(swap.Looked{By: by(swap.Worker), Finding: swap.LookMissing, View: view, Nexus: view, Control: swap.Control{RecoveredAt: start}})
+	l.do(swap.Looked{By: by(swap.Worker), Finding: swap.LookMissing, View: view, Nexus: view, Control: swap.Control{Generation: 1, RecoveredAt: start}})
 	if d == swap.ToUSDC { // vanished and dropped; collecting, then quarantined and found to be paid
 		l.do(swap.Confirmations{By: by(swap.Observer), Asked: l.now, Gone: true}, swap.Confirmations{By: by(swap.Observer), Asked: l.now, Count: 1})
 		fresh(nil)

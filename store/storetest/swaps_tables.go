@@ -155,7 +155,7 @@ func (s *tables[A]) step(a A, to swap.Place) swap.Change[A] {
 		s.set(&c.New, to)
 		n := i.Version
 		later, units, kind := start.Add(time.Duration(n)*time.Minute), uint64(n), 1+n%2
-		i.Entered, i.LookedBack, i.OverdueAt, i.Stood, i.Lost = later, later, later, time.Duration(n), n
+		i.Entered, i.LookedBack, i.OverdueAt, i.Stood, i.Lost = later, n, later, time.Duration(n), n
 		i.Terms, i.Fees = swap.Terms{Frozen: !i.Terms.Frozen, Net: units, Fee: units, Min: units}, units
 		i.Tried, i.Checked, i.Attempts = !i.Tried, !i.Checked, swap.Attempts{int32(n), int32(n), int32(n)}
 		i.ByHand = swap.ByHand{Reference: fmt.Sprint("ref", n), Actor: fmt.Sprint("oscar", n), At: later}

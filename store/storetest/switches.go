@@ -378,7 +378,7 @@ func (db *swaps) stopped(t *testing.T) {
 				t.Fatalf("before the stop %d are owed", n)
 			}
 			noError(t, errOf(service.Do(ctx, scope, stopEvent(scope, level))))
-			refusedWith(t, errOf(db.deposits.service.Do(ctx, waits, begun(swap.ToUSDD, waits))), statemachine.ErrHeld, "an outbound")
+			refusedWith(t, errOf(db.deposits.service.Do(ctx, waits, begun(swap.ToUSDD, waits))), switches.ErrOnHold, "an outbound")
 			if n := owed(); n != 0 {
 				t.Errorf("%d are owed at %v of %s", n, level, scope)
 			}

@@ -75,7 +75,7 @@ func (w World[A]) restored() World[A] {
 	w.Copies--
 	w.Restores++
 	w.Control = w.Rules.Policy.Restored(w.Control, w.Now)
-	w.Control = w.Control.Scanned(swap.Solana, w.Control.RecoveredAt).Scanned(swap.Nexus, w.Control.RecoveredAt)
+	w.Control = w.Control.Scanned(swap.Solana).Scanned(swap.Nexus)
 	if w.Trail != nil {
 		w.Trail = slices.Clone(w.Trail[:w.Head().Version])
 	}

@@ -24,7 +24,7 @@ const Land = 90 * time.Second
 
 // Control lets everything go out.
 func Control() swap.Control {
-	return swap.Control{RecoveredAt: Start.Add(-48 * time.Hour), MissingSaid: Start.Add(-47 * time.Hour), SolanaScanned: Start.Add(-time.Hour), NexusScanned: Start.Add(-time.Hour)}
+	return swap.Control{Generation: 1, RecoveredAt: Start.Add(-48 * time.Hour), MissingSaid: Start.Add(-47 * time.Hour), SolanaScanned: true, NexusScanned: true}
 }
 
 // Policy is the default one with quarantine accounts.

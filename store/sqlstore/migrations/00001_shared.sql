@@ -190,7 +190,6 @@ CREATE TABLE @settle_switches (
 	actor {text},
 	reason {text},
 	since {time},
-	stopped_for {int} NOT NULL CHECK (stopped_for >= 0), -- in all, up to since, in nanoseconds
 	recovering {bool} NOT NULL,
 	recovery {text} CHECK (recovery IN ('begin', 'all', 'send')), -- the level meanwhile
 	generation {int} NOT NULL CHECK (generation >= 0), -- of the database in which these two were written

@@ -6,19 +6,18 @@
 -- quarantine. What shows an outbound (txid, sig, refund_sig, ...) is written with
 -- the item and never read: the intents are below.
 --
--- The block below is our columns, the same in all of them. looked_back is up to when
--- every outbound of the item is on file: a restored store compares it with its own
--- loss. by_hand is an operator's word that the amount was given back outside.
+-- The block below is our columns, the same in all of them. looked_back is the generation
+-- of swap_control in which every outbound of the item was on file. by_hand is an operator's word that the amount was given back outside.
 -- {item
 	from_address {text}, item_time {int} NOT NULL, stored_at {time} NOT NULL, entered {time} NOT NULL,
 	version {int} NOT NULL CHECK (version >= 1),
-	stopped_before {int} NOT NULL, terms_frozen {bool} NOT NULL, terms_net {int} NOT NULL, terms_fee {int} NOT NULL,
+	terms_frozen {bool} NOT NULL, terms_net {int} NOT NULL, terms_fee {int} NOT NULL,
 	terms_min {int} NOT NULL,
 	tried {bool} NOT NULL, account_checked {bool} NOT NULL, send_attempts {int} NOT NULL CHECK (send_attempts >= 0),
 	refund_attempts {int} NOT NULL CHECK (refund_attempts >= 0), quarantine_attempts {int} NOT NULL CHECK (quarantine_attempts >= 0),
 	fee_units {int} NOT NULL CHECK (fee_units >= 0), refund_reason {text}, hold_kind {text}, hold_at {time}, hold_reason {text},
 	stood {int} NOT NULL,
-	looked_back {time}, lost {int} NOT NULL, overdue_at {time},
+	looked_back {int} NOT NULL CHECK (looked_back >= 0), lost {int} NOT NULL, overdue_at {time},
 	by_hand_reference {text}, by_hand_actor {text}, by_hand_at {time},
 	lease_holder {text}, lease_fence {int} NOT NULL CHECK (lease_fence >= 0), lease_until {time}, check_at {time},
 	CHECK ((hold_kind IS NULL) = (hold_at IS NULL)),
@@ -198,11 +197,12 @@ CREATE TABLE @swap_waterlines (
 -- One row: the scans of the vault's own history, and the last reference
 -- number that was drawn.
 CREATE TABLE @swap_control (
-	id {int} PRIMARY KEY CHECK (id = 1), recovered_at {time}, solana_scanned {time}, nexus_scanned {time},
+	id {int} PRIMARY KEY CHECK (id = 1), generation {int} NOT NULL CHECK (generation >= 0), recovered_at {time},
+	solana_scanned {bool} NOT NULL, nexus_scanned {bool} NOT NULL, -- in this generation
 	missing_said {time}, books_read {time}, reference {int} NOT NULL CHECK (reference >= 0),
 	version {int} NOT NULL
 ) {strict};
-INSERT INTO @swap_control (id, reference, version) VALUES (1, 0, 0);
+INSERT INTO @swap_control (id, generation, solana_scanned, nexus_scanned, reference, version) VALUES (1, 0, FALSE, FALSE, 0, 0);
 {no delete swap_control}
 {keys swap_control: id; rowid}
 

@@ -113,7 +113,7 @@ WITH RECURSIVE walk(tx_hash) AS (SELECT r.tx_hash
 	CROSS JOIN @transactions t
 	WHERE t.tx_hash = w.tx_hash AND (?1 = 1 AND t.status <> 'published' OR ?1 = 2 AND coalesce(t.block_height, -1) < 0);
 -- askSwitches
-SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
+SELECT x.scope, x.level, x.actor, x.reason, x.since, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_ask(?1, false) x;
 -- askedScope
 SELECT coalesce(l.pid, 0), a.xact_start, coalesce(a.application_name, ''), coalesce(a.state, '')
@@ -235,8 +235,8 @@ SELECT x.id
 	FROM json_each(?1)) AS r)
 	ORDER BY x.id FOR NO KEY UPDATE OF x;
 -- controlTable.made.insertOne
-INSERT INTO @swap_control (id, recovered_at, solana_scanned, nexus_scanned, missing_said, books_read, reference, version)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8);
+INSERT INTO @swap_control (id, generation, recovered_at, solana_scanned, nexus_scanned, missing_said, books_read, reference, version)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
 -- controlTable.made.storedNow
 SELECT x.id, x.version, 0, l.version
 	FROM (SELECT value->>0 AS id, value->>1 AS record, value->>2 AS old_version
@@ -250,8 +250,8 @@ UPDATE @swap_control AS x
 	WHERE x.id = ?2 AND x.version = ?3;
 -- controlTable.made.updateOne
 UPDATE @swap_control AS x
-	SET recovered_at = ?1, solana_scanned = ?2, nexus_scanned = ?3, missing_said = ?4, books_read = ?5, reference = ?6, version = ?7
-	WHERE x.id = ?8 AND x.version = ?9;
+	SET generation = ?1, recovered_at = ?2, solana_scanned = ?3, nexus_scanned = ?4, missing_said = ?5, books_read = ?6, reference = ?7, version = ?8
+	WHERE x.id = ?9 AND x.version = ?10;
 -- countActivities
 SELECT count(CASE WHEN activity_type = 'fail_relay_sync' THEN 1 END), count(CASE WHEN activity_type = 'complete_relay_sync' THEN 1 END)
 	FROM @activities
@@ -360,22 +360,22 @@ SELECT status, count(*), min(created_at), min(updated_at), max(created_at), max(
 SELECT count(CASE WHEN churned_at IS NULL THEN 1 END), count(churned_at), max(due_at), max(churned_at), min(CASE WHEN x.due_at IS NOT NULL AND x.due_at <= ?1 THEN x.due_at END)
 	FROM @tenants x;
 -- creditSwaps.get
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM (SELECT value AS txid
 	FROM json_each(?1)) AS r
 	CROSS JOIN @unprocessed_txids x
 	WHERE x.txid = r.txid
-	UNION ALL SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	UNION ALL SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM (SELECT value AS txid
 	FROM json_each(?1)) AS r
 	CROSS JOIN @processed_txids x
 	WHERE x.txid = r.txid
-	UNION ALL SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	UNION ALL SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM (SELECT value AS txid
 	FROM json_each(?1)) AS r
 	CROSS JOIN @refunded_txids x
 	WHERE x.txid = r.txid
-	UNION ALL SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	UNION ALL SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM (SELECT value AS txid
 	FROM json_each(?1)) AS r
 	CROSS JOIN @quarantined_txids x
@@ -411,7 +411,7 @@ UPDATE @unprocessed_txids AS x
 	SET lease_until = ?3
 	WHERE x.txid = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- creditSwaps.places[0].list
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @unprocessed_txids x
 	WHERE (txid) > (?1)
 	ORDER BY txid LIMIT ?2;
@@ -436,8 +436,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditSwaps.places[0].table.made.insertOne
-INSERT INTO @unprocessed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
+INSERT INTO @unprocessed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43);
 -- creditSwaps.places[0].table.made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -490,7 +490,7 @@ UPDATE @processed_txids AS x
 	SET lease_until = ?3
 	WHERE x.txid = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- creditSwaps.places[1].list
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @processed_txids x
 	WHERE (txid) > (?1)
 	ORDER BY txid LIMIT ?2;
@@ -515,8 +515,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditSwaps.places[1].table.made.insertOne
-INSERT INTO @processed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45);
+INSERT INTO @processed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
 -- creditSwaps.places[1].table.made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -569,7 +569,7 @@ UPDATE @refunded_txids AS x
 	SET lease_until = ?3
 	WHERE x.txid = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- creditSwaps.places[2].list
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @refunded_txids x
 	WHERE (txid) > (?1)
 	ORDER BY txid LIMIT ?2;
@@ -594,8 +594,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditSwaps.places[2].table.made.insertOne
-INSERT INTO @refunded_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45);
+INSERT INTO @refunded_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
 -- creditSwaps.places[2].table.made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -648,7 +648,7 @@ UPDATE @quarantined_txids AS x
 	SET lease_until = ?3
 	WHERE x.txid = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- creditSwaps.places[3].list
-SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner, x.from_address, x.item_time, x.stored_at, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.sig, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @quarantined_txids x
 	WHERE (txid) > (?1)
 	ORDER BY txid LIMIT ?2;
@@ -673,8 +673,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditSwaps.places[3].table.made.insertOne
-INSERT INTO @quarantined_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45);
+INSERT INTO @quarantined_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
 -- creditSwaps.places[3].table.made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -704,8 +704,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditTables[processed].made.insertOne
-INSERT INTO @processed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45);
+INSERT INTO @processed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
 -- creditTables[processed].made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -735,8 +735,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditTables[quarantined].made.insertOne
-INSERT INTO @quarantined_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45);
+INSERT INTO @quarantined_txids (txid, amount_usdd, amount_usdd_units, to_address, owner, from_address, item_time, stored_at, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
 -- creditTables[quarantined].made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -766,8 +766,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditTables[refunded].made.insertOne
-INSERT INTO @refunded_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44, ?45);
+INSERT INTO @refunded_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, sig, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
 -- creditTables[refunded].made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -797,8 +797,8 @@ SELECT x.txid
 	FROM json_each(?1)) AS r)
 	ORDER BY x.txid FOR NO KEY UPDATE OF x;
 -- creditTables[unprocessed].made.insertOne
-INSERT INTO @unprocessed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, stopped_before, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43, ?44);
+INSERT INTO @unprocessed_txids (txid, amount_usdd, amount_usdd_units, to_address, owner_from_address, from_address, item_time, stored_at, status, receival_account, confirmations_credit, timestamp, counted_at, gone_at, collecting, settled_by, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42, ?43);
 -- creditTables[unprocessed].made.storedNow
 SELECT x.txid, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS txid, value->>1 AS record, value->>2 AS old_version
@@ -854,22 +854,22 @@ DELETE
 	FROM @wallet_scans
 	WHERE (wallet_id, scan_id, scanned_to) IN (SELECT ?1, ?2, ?3);
 -- depositSwaps.get
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM (SELECT value AS sig
 	FROM json_each(?1)) AS r
 	CROSS JOIN @unprocessed_sigs x
 	WHERE x.sig = r.sig
-	UNION ALL SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	UNION ALL SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM (SELECT value AS sig
 	FROM json_each(?1)) AS r
 	CROSS JOIN @processed_sigs x
 	WHERE x.sig = r.sig
-	UNION ALL SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	UNION ALL SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM (SELECT value AS sig
 	FROM json_each(?1)) AS r
 	CROSS JOIN @refunded_sigs x
 	WHERE x.sig = r.sig
-	UNION ALL SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+	UNION ALL SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM (SELECT value AS sig
 	FROM json_each(?1)) AS r
 	CROSS JOIN @quarantined_sigs x
@@ -905,7 +905,7 @@ UPDATE @unprocessed_sigs AS x
 	SET lease_until = ?3
 	WHERE x.sig = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- depositSwaps.places[0].list
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @unprocessed_sigs x
 	WHERE (sig) > (?1)
 	ORDER BY sig LIMIT ?2;
@@ -930,8 +930,8 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositSwaps.places[0].table.made.insertOne
-INSERT INTO @unprocessed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38);
+INSERT INTO @unprocessed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, status, memo, memo_read, timestamp, txid, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37);
 -- depositSwaps.places[0].table.made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS sig, value->>1 AS record, value->>2 AS old_version
@@ -984,7 +984,7 @@ UPDATE @processed_sigs AS x
 	SET lease_until = ?3
 	WHERE x.sig = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- depositSwaps.places[1].list
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.amount_usdd, x.reference, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.amount_usdd, x.reference, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @processed_sigs x
 	WHERE (sig) > (?1)
 	ORDER BY sig LIMIT ?2;
@@ -1009,8 +1009,8 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositSwaps.places[1].table.made.insertOne
-INSERT INTO @processed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, amount_usdd, reference, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40);
+INSERT INTO @processed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, status, memo, memo_read, timestamp, txid, amount_usdd, reference, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39);
 -- depositSwaps.places[1].table.made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS sig, value->>1 AS record, value->>2 AS old_version
@@ -1063,7 +1063,7 @@ UPDATE @refunded_sigs AS x
 	SET lease_until = ?3
 	WHERE x.sig = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- depositSwaps.places[2].list
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.refund_sig, x.refunded_units, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.refund_sig, x.refunded_units, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @refunded_sigs x
 	WHERE (sig) > (?1)
 	ORDER BY sig LIMIT ?2;
@@ -1088,8 +1088,8 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositSwaps.places[2].table.made.insertOne
-INSERT INTO @refunded_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, refund_sig, refunded_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40);
+INSERT INTO @refunded_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, status, memo, memo_read, timestamp, txid, refund_sig, refunded_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39);
 -- depositSwaps.places[2].table.made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS sig, value->>1 AS record, value->>2 AS old_version
@@ -1142,7 +1142,7 @@ UPDATE @quarantined_sigs AS x
 	SET lease_until = ?3
 	WHERE x.sig = ?1 AND x.lease_fence = ?2 AND x.lease_holder IS NOT NULL AND x.lease_until > ?4;
 -- depositSwaps.places[3].list
-SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.stopped_before, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.quarantine_sig, x.quarantined_units, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
+SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.quarantine_sig, x.quarantined_units, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @quarantined_sigs x
 	WHERE (sig) > (?1)
 	ORDER BY sig LIMIT ?2;
@@ -1167,8 +1167,8 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositSwaps.places[3].table.made.insertOne
-INSERT INTO @quarantined_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, quarantine_sig, quarantined_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40);
+INSERT INTO @quarantined_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, status, memo, memo_read, timestamp, txid, quarantine_sig, quarantined_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39);
 -- depositSwaps.places[3].table.made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS sig, value->>1 AS record, value->>2 AS old_version
@@ -1201,8 +1201,8 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositTables[processed].made.insertOne
-INSERT INTO @processed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, amount_usdd, reference, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40);
+INSERT INTO @processed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, status, memo, memo_read, timestamp, txid, amount_usdd, reference, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39);
 -- depositTables[processed].made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS sig, value->>1 AS record, value->>2 AS old_version
@@ -1232,8 +1232,8 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositTables[quarantined].made.insertOne
-INSERT INTO @quarantined_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, quarantine_sig, quarantined_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40);
+INSERT INTO @quarantined_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, status, memo, memo_read, timestamp, txid, quarantine_sig, quarantined_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39);
 -- depositTables[quarantined].made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS sig, value->>1 AS record, value->>2 AS old_version
@@ -1263,8 +1263,8 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositTables[refunded].made.insertOne
-INSERT INTO @refunded_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, refund_sig, refunded_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40);
+INSERT INTO @refunded_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, status, memo, memo_read, timestamp, txid, refund_sig, refunded_units, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39);
 -- depositTables[refunded].made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS sig, value->>1 AS record, value->>2 AS old_version
@@ -1294,8 +1294,8 @@ SELECT x.sig
 	FROM json_each(?1)) AS r)
 	ORDER BY x.sig FOR NO KEY UPDATE OF x;
 -- depositTables[unprocessed].made.insertOne
-INSERT INTO @unprocessed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, stopped_before, status, memo, memo_read, timestamp, txid, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38);
+INSERT INTO @unprocessed_sigs (sig, amount_usdc_units, from_address, item_time, stored_at, status, memo, memo_read, timestamp, txid, entered, version, terms_frozen, terms_net, terms_fee, terms_min, tried, account_checked, send_attempts, refund_attempts, quarantine_attempts, fee_units, refund_reason, hold_kind, hold_at, hold_reason, stood, looked_back, lost, by_hand_reference, by_hand_actor, by_hand_at, overdue_at, lease_holder, lease_fence, lease_until, check_at)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37);
 -- depositTables[unprocessed].made.storedNow
 SELECT x.sig, x.version, x.lease_fence, l.version
 	FROM (SELECT value->>0 AS sig, value->>1 AS record, value->>2 AS old_version
@@ -2634,7 +2634,7 @@ SELECT x.id
 	WHERE j.batch_id = x.id AND j.review) AND (x.lease_holder = ?6 OR ?6 IS NULL) AND (x.chain_id = ?4 OR ?4 IS NULL) AND (x.operation_wallet_address_id = ?5 OR ?5 IS NULL) AND (x.created_at, x.id) < (?1, ?2)
 	ORDER BY x.created_at DESC, x.id DESC LIMIT ?3;
 -- lockControl
-SELECT x.id, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.missing_said, x.books_read, x.reference, x.version
+SELECT x.id, x.generation, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.missing_said, x.books_read, x.reference, x.version
 	FROM @swap_control x
 	WHERE x.id = 1 FOR NO KEY UPDATE;
 -- lockLines
@@ -2874,7 +2874,7 @@ SELECT x.domain, x.name, x.version, x.policy, x.first_seen, x.last_seen
 	WHERE (domain, name, version, policy) > (?1, ?2, ?3, ?4)
 	ORDER BY domain, name, version, policy LIMIT ?5;
 -- pageOfSwitches
-SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
+SELECT x.scope, x.level, x.actor, x.reason, x.since, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_switches x
 	WHERE (scope) > (?1)
 	ORDER BY scope LIMIT ?2;
@@ -2916,7 +2916,7 @@ SELECT (SELECT g.generation
 	FROM @settle_places g
 	ORDER BY g.n DESC LIMIT 1);
 -- readSwitch
-SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
+SELECT x.scope, x.level, x.actor, x.reason, x.since, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_switches x
 	WHERE x.scope IN ('everything', ?1);
 -- recent
@@ -3311,7 +3311,7 @@ SELECT x.name, x.machines, x.cursor, x.lease_fence, x.lease_until, x.stopped, x.
 	FROM @settle_consumers x
 	WHERE x.name = ?1;
 -- selectControl
-SELECT x.id, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.missing_said, x.books_read, x.reference, x.version
+SELECT x.id, x.generation, x.recovered_at, x.solana_scanned, x.nexus_scanned, x.missing_said, x.books_read, x.reference, x.version
 	FROM @swap_control x
 	WHERE x.id = 1;
 -- selectDispatches
@@ -3386,7 +3386,7 @@ SELECT r.id, t.withdrawal_request_id, t.seq, t.job_id, t.claim, t.tx_hash, t.raw
 	CROSS JOIN @withdrawal_strays t
 	WHERE t.withdrawal_request_id = r.id AND t.seq <= r.n;
 -- selectSwitches
-SELECT x.scope, x.level, x.actor, x.reason, x.since, x.stopped_for, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
+SELECT x.scope, x.level, x.actor, x.reason, x.since, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_switches x
 	WHERE x.scope IN (SELECT r.scope
 	FROM (SELECT value AS scope
@@ -3659,8 +3659,8 @@ SELECT x.scope
 	FROM json_each(?1)) AS r)
 	ORDER BY x.scope FOR NO KEY UPDATE OF x;
 -- switchTable.made.insertOne
-INSERT INTO @settle_switches (scope, level, actor, reason, since, stopped_for, recovering, recovery, generation, recovered_at, version)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11);
+INSERT INTO @settle_switches (scope, level, actor, reason, since, recovering, recovery, generation, recovered_at, version)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
 -- switchTable.made.storedNow
 SELECT x.scope, x.version, 0, l.version
 	FROM (SELECT value->>0 AS scope, value->>1 AS record, value->>2 AS old_version
@@ -3674,8 +3674,8 @@ UPDATE @settle_switches AS x
 	WHERE x.scope = ?2 AND x.version = ?3;
 -- switchTable.made.updateOne
 UPDATE @settle_switches AS x
-	SET level = ?1, actor = ?2, reason = ?3, since = ?4, stopped_for = ?5, recovering = ?6, recovery = ?7, generation = ?8, recovered_at = ?9, version = ?10
-	WHERE x.scope = ?11 AND x.version = ?12;
+	SET level = ?1, actor = ?2, reason = ?3, since = ?4, recovering = ?5, recovery = ?6, generation = ?7, recovered_at = ?8, version = ?9
+	WHERE x.scope = ?10 AND x.version = ?11;
 -- takeLocks
 INSERT INTO @wallet_locks AS x (xpub_van, holder, fence, locked_at, seq, expires_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6)
