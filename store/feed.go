@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -20,7 +19,7 @@ var ErrCursor = statemachine.NewSentinel("cursor", "the line of the cursor is no
 // than before, as a dump of PostgreSQL does in another cluster, so that new
 // lines would sort before old ones. Nothing is written until the store was told,
 // see sqlstore.Restored.
-var ErrRestored = errors.New("the database was restored, and its transaction counter went back")
+var ErrRestored = statemachine.ErrRestored
 
 // Cursor is a place in the order of committed transitions: how far an observer
 // has come. Its text belongs to the store and has at most 100 bytes; empty is

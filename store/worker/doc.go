@@ -27,11 +27,21 @@
 //
 // # Errors of a source
 //
-// These sentinels of statemachine are refusals, which asking again does not change: ErrIllegal,
-// ErrInvalid, ErrForbidden, ErrFenced, ErrNotFound and ErrCorrupt. Every other error is taken as
-// passing trouble (a lost connection, an unknown commit, ErrConflict, ErrHeld) and is retried
-// with Options.Retry. The lease of a result that keeps failing alone is no longer renewed. The
-// result is dropped when this lease has ended and the store has answered other calls meanwhile.
+// One table says what follows, for all domains (law.go):
+//
+//   - ErrFenced, ErrForbidden, ErrInvalid, ErrNotFound, ErrCorrupt and ErrIllegal of statemachine:
+//     asking again changes nothing. The result is dropped; its lease ends by itself.
+//   - switches.ErrOnHold, which is an ErrIllegal too: what the result begins does not begin now.
+//     The result is dropped, and its item is given back at once, by [Source].Release.
+//   - statemachine.ErrRestored: no call succeeds any more. Results are dropped, handlers are
+//     cancelled without Options.Grace, and Run returns the error.
+//   - Every other error is passing trouble (a lost connection, an unknown commit, ErrConflict,
+//     ErrHeld) and is retried with Options.Retry. The lease of a result that keeps failing alone is
+//     no longer renewed. The result is dropped when this lease has ended and the store has answered
+//     other calls meanwhile.
+//
+// Of an error that joins several, the first of ErrRestored, the dropping ones, ErrOnHold,
+// ErrIllegal and the passing ones counts.
 //
 // # Overload
 //

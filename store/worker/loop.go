@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"time"
-
-	"github.com/settlehq/settle/statemachine"
 )
 
 // stage is where a task is; it is in exactly one list of the loop.
@@ -35,6 +32,7 @@ type task[W, R any] struct {
 	finished time.Time
 	retryAt  time.Time // while alone
 	tries    int       // failed offers on its own
+	given    bool      // its result is dropped, and the item is to be given back
 	failedAt time.Time // the first of them
 	err      error     // the last one's
 }
@@ -73,6 +71,7 @@ type loop[W, R any] struct {
 	idle      bool      // Options.Idle is over
 
 	stopping bool
+	halted   error     // why no call of this Run succeeds any more
 	graceAt  time.Time // when handlers are cancelled
 	quitAt   time.Time // when results are left behind; set after the last handler
 }
@@ -92,8 +91,11 @@ func (l *loop[W, R]) run() error {
 	wakeUp := l.ctx.Done()
 	for {
 		now := time.Now()
-		if !l.stopping && l.ctx.Err() != nil {
+		if !l.stopping && (l.ctx.Err() != nil || l.halted != nil) {
 			l.stopping, wakeUp, l.graceAt = true, nil, now.Add(l.o.Grace)
+			if l.halted != nil { // what runs belongs to a database that is no more
+				l.graceAt = now
+			}
 			l.hurry()
 		}
 		wake := l.checkLeases(now)
@@ -102,7 +104,7 @@ func (l *loop[W, R]) run() error {
 		}
 		l.start()
 		if over, err := l.over(now); over {
-			return err
+			return errors.Join(l.halted, err)
 		}
 		wake = earlier(wake, l.startTurn(now))
 		timer.Reset(wake.Sub(now))
@@ -208,7 +210,23 @@ func (l *loop[W, R]) drop(t *task[W, R], err error) {
 func (l *loop[W, R]) refuse(t *task[W, R], err error) {
 	delete(l.tasks, t)
 	l.o.Log.Error("result dropped", "key", t.item.Key, "error", err)
+	if !t.given { // else Refused was told
+		l.o.Hooks.Refused(t.item, t.result, err)
+	}
+}
+
+// giveBack drops a result of which the store says that it does not count now, and offers the end
+// of the lease in its place.
+func (l *loop[W, R]) giveBack(now time.Time, t *task[W, R], err error) {
+	l.o.Log.Warn("result dropped, and its item given back", "key", t.item.Key, "error", err)
 	l.o.Hooks.Refused(t.item, t.result, err)
+	t.given, t.tries = true, 0
+	if p := try(func() { t.result = l.source.Release(t.item.Work) }); p != nil {
+		l.o.Log.Error("item not given back", "key", t.item.Key, "error", p)
+		delete(l.tasks, t)
+		return
+	}
+	l.wait(t, now, err)
 }
 
 // hurry bounds a stop: the Turn under way, which may have been given longer, ends CallTimeout
@@ -291,7 +309,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// errPanic: a call of the host's code panicked. It is a refusal.
+// errPanic: a call of the host's code panicked. See law.
 var errPanic = errors.New("panic")
 
 // try runs fn and turns a panic into an error.
@@ -303,14 +321,4 @@ func try(fn func()) (err error) {
 	}()
 	fn()
 	return nil
-}
-
-// refused reports whether the source will give the same answer again.
-func refused(err error) bool {
-	return slices.ContainsFunc(refusals, func(target error) bool { return errors.Is(err, target) })
-}
-
-var refusals = []error{
-	statemachine.ErrIllegal, statemachine.ErrInvalid, statemachine.ErrForbidden,
-	statemachine.ErrFenced, statemachine.ErrNotFound, statemachine.ErrCorrupt, errPanic,
 }

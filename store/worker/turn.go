@@ -98,7 +98,9 @@ func (l *loop[W, R]) endTurn(now time.Time, call turn[W, R]) {
 	l.o.Hooks.Turned(len(call.stored), len(call.items), now.Sub(call.began), nil)
 	for _, t := range call.stored {
 		delete(l.tasks, t)
-		l.o.Hooks.Stored(t.item, now.Sub(t.claimed))
+		if !t.given {
+			l.o.Hooks.Stored(t.item, now.Sub(t.claimed))
+		}
 	}
 	for _, item := range call.items {
 		t := &task[W, R]{item: item, claimed: now, renewAt: now.Add(item.Until.Sub(now) / 3)}
@@ -148,7 +150,11 @@ func (l *loop[W, R]) asked(now time.Time, call turn[W, R]) {
 
 // failed deals with a Turn that returned an error.
 func (l *loop[W, R]) failed(now time.Time, call turn[W, R]) {
-	no := refused(call.err)
+	says := judge(call.err)
+	no := says != retry
+	if says == halt && l.halted == nil {
+		l.halted = call.err
+	}
 	l.o.Log.Warn("turn failed", "results", len(call.stored), "claims", call.n, "refused", no, "error", call.err)
 	l.idleSince, l.leaseAt = time.Time{}, now
 	if call.n > 0 && (len(call.stored) == 0 || !no) {
@@ -158,7 +164,11 @@ func (l *loop[W, R]) failed(now time.Time, call turn[W, R]) {
 	single := len(call.stored) == 1 && call.n == 0 // nothing else can be the reason
 	for _, t := range call.stored {
 		ended := t.lost || !now.Before(t.item.Until)
-		if single && (no || ended && t.tries > 0 && l.lastOK.After(t.failedAt)) {
+		if single && says == giveBack && !t.given && !ended {
+			l.giveBack(now, t, call.err)
+			continue
+		}
+		if says == halt || single && (no || ended && t.tries > 0 && l.lastOK.After(t.failedAt)) {
 			l.refuse(t, call.err)
 			continue
 		}
