@@ -93,8 +93,10 @@ func TestADirectionIsStartedAfterItsRestore(t *testing.T) {
 		}
 		time.Sleep(policy.WaterlineMargin + policy.Lease + policy.CallTimeout + time.Second)
 		scanned := func(chain swap.Chain) error {
-			_, err := swaps.Scanned(ctx, chain, true, swap.Scan{Began: time.Now(), From: came.Time, Complete: true, Tip: time.Now()})
-			return err
+			_, scan, err := swaps.Waterline(ctx, chain, true)
+			scan.From, scan.Complete, scan.Tip = came.Time, true, time.Now()
+			_, err2 := swaps.Scanned(ctx, chain, true, scan)
+			return errors.Join(err, err2)
 		}
 		for k, step := range []func() error{
 			func() error { _, err := swaps.MissingSaid(ctx, by); return err }, func() error { _, err := swaps.BooksRead(ctx, by); return err },

@@ -161,8 +161,8 @@ func (s *Swaps) Waterline(ctx context.Context, chain swap.Chain, own bool) (w sw
 // Scanned reports a scan of a history, after all that it found was stored: the
 // waterline moves if the scan is complete, and a complete one of the vault's own
 // history counts as such. After [Swaps.Restored] it counts only if it began later than
-// [swap.Policy].WaterlineMargin + Lease + CallTimeout, when nobody may still send what was begun before:
-// until then the host goes on scanning. A scan that began in the future is
+// [swap.Policy].WaterlineMargin + Lease + CallTimeout, when nobody may still send what was begun before,
+// and from a scan that [Swaps.Waterline] gave since: until then the host goes on scanning. A scan that began in the future is
 // [statemachine.ErrInvalid].
 func (s *Swaps) Scanned(ctx context.Context, chain swap.Chain, own bool, scan swap.Scan) (w swap.Waterline, err error) {
 	if !chain.Valid() {
