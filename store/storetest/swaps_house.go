@@ -108,6 +108,7 @@ func (db *swaps) discrepancies(t *testing.T) {
 
 // scans are of the store's clock, and the history of the vault is an observer's.
 func (db *swaps) scansOfTheStore(t *testing.T) {
+	live(db.Store)
 	noError(t, db.Update(ctx, func(tx store.SwapUnit) error {
 		old, err := tx.SwapHouse().Control(true)
 		c := old
