@@ -69,11 +69,6 @@ var (
 	ErrCorrupt = NewSentinel("corrupt", "stored record breaks an invariant")
 )
 
-// ErrRestored: the database was put back to an earlier state, or its transaction counter went
-// back, since the process has opened it. No call succeeds before the process opens it again, and
-// before the store was told, see sqlstore.Restored. It is no refusal, and has no code.
-var ErrRestored = errors.New("the database was restored, and its transaction counter went back")
-
 // A Refusal says which record refused which event, and why. It unwraps to one
 // of the sentinels of this package.
 type Refusal struct {

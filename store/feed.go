@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store/worker"
 )
 
 // ErrCursor: the line that a cursor names is not stored, or is another one. The
@@ -19,7 +20,7 @@ var ErrCursor = statemachine.NewSentinel("cursor", "the line of the cursor is no
 // than before, as a dump of PostgreSQL does in another cluster, so that new
 // lines would sort before old ones. Nothing is written until the store was told,
 // see sqlstore.Restored.
-var ErrRestored = statemachine.ErrRestored
+var ErrRestored = worker.ErrRestored
 
 // Cursor is a place in the order of committed transitions: how far an observer
 // has come. Its text belongs to the store and has at most 100 bytes; empty is

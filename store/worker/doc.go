@@ -33,7 +33,7 @@
 //     asking again changes nothing. The result is dropped; its lease ends by itself.
 //   - switches.ErrOnHold, which is an ErrIllegal too: what the result begins does not begin now.
 //     The result is dropped, and its item is given back at once, by [Source].Release.
-//   - statemachine.ErrRestored: no call succeeds any more. Results are dropped, handlers are
+//   - ErrRestored: no call succeeds any more. Results are dropped, handlers are
 //     cancelled without Options.Grace, and Run returns the error.
 //   - Every other error is passing trouble (a lost connection, an unknown commit, ErrConflict,
 //     ErrHeld) and is retried with Options.Retry. The lease of a result that keeps failing alone is

@@ -7,6 +7,10 @@ import (
 	"github.com/settlehq/settle/statemachine/switches"
 )
 
+// ErrRestored is store.ErrRestored: no call succeeds before the process opens the database again.
+// It is no refusal, and has no code.
+var ErrRestored = errors.New("the database was restored, and its transaction counter went back")
+
 // verdict is what follows from an error of a source.
 type verdict uint8
 
@@ -24,7 +28,7 @@ var law = []struct {
 	err  error
 	says verdict
 }{
-	{statemachine.ErrRestored, halt},
+	{ErrRestored, halt},
 	{statemachine.ErrFenced, drop},
 	{statemachine.ErrForbidden, drop},
 	{statemachine.ErrInvalid, drop},
