@@ -199,10 +199,11 @@ func (s *Batches) Verify(ctx context.Context, batch uuid.UUID) error {
 }
 
 // Audit is [Withdrawals.Audit] for batches and their members, see
-// [withdrawal.CheckBatch]. It returns the last one for the next page, the zero id
-// at the end.
-func (s *Batches) Audit(ctx context.Context, after uuid.UUID, limit int) (last uuid.UUID, err error) {
-	return s.audit(ctx, func(tx BatchUnit) ([]uuid.UUID, error) { return tx.Batches().IDs(after, limit) }, withdrawal.CheckBatch)
+// [withdrawal.CheckBatch].
+func (s *Batches) Audit(ctx context.Context, after string, limit int) (place string, err error) {
+	return auditByID(ctx, &s.payoutCore, after, func(tx BatchUnit, id uuid.UUID) ([]uuid.UUID, error) {
+		return tx.Batches().IDs(id, limit)
+	}, withdrawal.CheckBatch)
 }
 
 // Revoke is [Withdrawals.Revoke] for the batches that a worker holds, to send them again. The

@@ -31,6 +31,11 @@ func NewSwapCredits[T SwapUnit](s Store[T], p swap.Policy) (*SwapCredits, error)
 // Policy returns the policy of the service.
 func (s *SwapCredits) Policy() swap.Policy { return s.policy }
 
+// Observe is [SwapDeposits.Observe] for credits.
+func (s *SwapCredits) Observe(ctx context.Context, ev swap.Observed) (swap.Credit, error) {
+	return s.Do(ctx, ev.ID, ev)
+}
+
 // Do is [SwapDeposits.Do] for credits.
 func (s *SwapCredits) Do(ctx context.Context, id string, events ...swap.Event) (swap.Credit, error) {
 	return s.one(ctx, id, events)
@@ -72,9 +77,15 @@ func (s *SwapCredits) Trail(ctx context.Context, id string) ([]statemachine.Tran
 	return s.trail(ctx, id)
 }
 
+// Verify is [SwapCredits.Trail] for its check alone.
+func (s *SwapCredits) Verify(ctx context.Context, id string) error {
+	_, err := s.Trail(ctx, id)
+	return err
+}
+
 // Audit is [SwapDeposits.Audit] for credits.
-func (s *SwapCredits) Audit(ctx context.Context, place swap.Place, after string, limit int) (last string, err error) {
-	return s.auditPage(ctx, place, after, limit)
+func (s *SwapCredits) Audit(ctx context.Context, after string, limit int) (place string, err error) {
+	return s.auditPage(ctx, after, limit)
 }
 
 // Follow is [SwapDeposits.Follow] for credits.

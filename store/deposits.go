@@ -36,6 +36,11 @@ func NewSwapDeposits[T SwapUnit](s Store[T], p swap.Policy) (*SwapDeposits, erro
 // Policy returns the policy of the service.
 func (s *SwapDeposits) Policy() swap.Policy { return s.policy }
 
+// Observe puts a deposit on file: see [swap.Observed].
+func (s *SwapDeposits) Observe(ctx context.Context, ev swap.Observed) (swap.Deposit, error) {
+	return s.Do(ctx, ev.ID, ev)
+}
+
 // Do sends events to one deposit, in order, in one transaction.
 func (s *SwapDeposits) Do(ctx context.Context, id string, events ...swap.Event) (swap.Deposit, error) {
 	return s.one(ctx, id, events)
@@ -81,10 +86,16 @@ func (s *SwapDeposits) Trail(ctx context.Context, id string) ([]statemachine.Tra
 	return s.trail(ctx, id)
 }
 
-// Audit checks a page of one of the four tables and returns the last id that it
-// has read, empty at the end, and all that is wrong.
-func (s *SwapDeposits) Audit(ctx context.Context, place swap.Place, after string, limit int) (last string, err error) {
-	return s.auditPage(ctx, place, after, limit)
+// Verify is [SwapDeposits.Trail] for its check alone.
+func (s *SwapDeposits) Verify(ctx context.Context, id string) error {
+	_, err := s.Trail(ctx, id)
+	return err
+}
+
+// Audit checks a page of the four tables behind a place, which is empty at the beginning. It
+// returns the place of the next page, empty at the end, and all that is wrong.
+func (s *SwapDeposits) Audit(ctx context.Context, after string, limit int) (place string, err error) {
+	return s.auditPage(ctx, after, limit)
 }
 
 // Follow returns committed transitions after a cursor, see [Feed].

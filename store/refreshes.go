@@ -286,6 +286,12 @@ func (s *Refreshes) Trail(ctx context.Context, id uuid.UUID) ([]statemachine.Tra
 	return s.trail(ctx, id)
 }
 
+// Verify is [Refreshes.Trail] for its check alone.
+func (s *Refreshes) Verify(ctx context.Context, id uuid.UUID) error {
+	_, err := s.Trail(ctx, id)
+	return err
+}
+
 // Follow returns up to limit committed transitions after a cursor, see [Feed].
 func (s *Refreshes) Follow(ctx context.Context, after Cursor, limit int) ([]statemachine.Transition[uuid.UUID], Cursor, error) {
 	return s.follow(ctx, after, limit)
@@ -331,6 +337,15 @@ func (s *Refreshes) Stats(ctx context.Context) (refresh.Stats, error) {
 	stats, err := readNow(ctx, s.view, func(tx RefreshUnit, now time.Time) (refresh.Stats, error) { return tx.Refreshes().Stats(now) })
 	s.late.count(&stats)
 	return stats, err
+}
+
+// Alerts counts and compares with limits, see [refresh.Alerts].
+func (s *Refreshes) Alerts(ctx context.Context, limits refresh.Thresholds) ([]statemachine.Alert, error) {
+	stats, err := s.Stats(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return refresh.Alerts(stats, limits), nil
 }
 
 // Sweep deletes up to limit locks that have ended, and returns how many.

@@ -185,6 +185,11 @@ type HeldRelay struct {
 	Events []relaysync.Event
 }
 
+// Create makes a relay: see [relaysync.Created].
+func (s *Relays) Create(ctx context.Context, ev relaysync.Created) (relaysync.Sync, error) {
+	return s.Do(ctx, ev.Relay, ev)
+}
+
 // Do sends events to a relay, in order, and returns the relay as it is stored afterwards. If one
 // event fails, nothing is changed. Created makes a relay that does not exist; any other event for
 // such a relay is [statemachine.ErrNotFound].
@@ -308,6 +313,12 @@ func readable[K, A any](get func(...K) ([]A, error), ids []K) (all []A, unreadab
 // trail that does not end in the stored phase and version is [statemachine.ErrCorrupt].
 func (s *Relays) Trail(ctx context.Context, relay string) ([]statemachine.Transition[string], error) {
 	return s.trail(ctx, relay)
+}
+
+// Verify is [Relays.Trail] for its check alone.
+func (s *Relays) Verify(ctx context.Context, relay string) error {
+	_, err := s.Trail(ctx, relay)
+	return err
 }
 
 // Audit checks the invariants of a page of relays, see [relaysync.Check], behind an id. It

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -241,17 +242,30 @@ func (s *swapItems[A]) list(ctx context.Context, place swap.Place, after string,
 	return read(ctx, s.view, func(tx SwapUnit) ([]A, error) { return s.records(tx).List(place, after, limit) })
 }
 
-func (s *swapItems[A]) auditPage(ctx context.Context, place swap.Place, after string, limit int) (last string, err error) {
-	if !place.Valid() {
-		return "", fmt.Errorf("%w: place %v", statemachine.ErrInvalid, place)
-	}
+// auditPage goes through the four tables one after the other; a place is the name of one and
+// the last id that was read of it.
+func (s *swapItems[A]) auditPage(ctx context.Context, after string, limit int) (string, error) {
 	if err := CheckLimit(limit); err != nil {
 		return "", err
 	}
-	return s.audit(ctx, func(tx SwapUnit) ([]string, error) {
-		page, err := s.records(tx).List(place, after, limit)
+	place, id := swap.Unprocessed, ""
+	if after != "" {
+		name, last, _ := strings.Cut(after, "/")
+		if err := place.UnmarshalText([]byte(name)); err != nil {
+			return "", fmt.Errorf("%w: an audit goes on at the place that the last page ended with: %w", statemachine.ErrInvalid, err)
+		}
+		id = last
+	}
+	last, err := s.audit(ctx, func(tx SwapUnit) ([]string, error) {
+		page, err := s.records(tx).List(place, id, limit)
 		return mapped(page, swapID[A]), err
 	}, s.check)
+	if last == "" {
+		if place++; !place.Valid() {
+			return "", err
+		}
+	}
+	return place.String() + "/" + last, err
 }
 
 // within is the service inside a transaction that the caller has begun.

@@ -359,6 +359,15 @@ func (s *Swaps) Stats(ctx context.Context, window time.Duration) (swap.Stats, er
 	return readNow(ctx, s.view, func(tx SwapUnit, now time.Time) (swap.Stats, error) { return tx.SwapHouse().Stats(now, window) })
 }
 
+// Alerts counts and compares with limits, see [swap.Alerts].
+func (s *Swaps) Alerts(ctx context.Context, window time.Duration, limits swap.Thresholds) ([]statemachine.Alert, error) {
+	stats, err := s.Stats(ctx, window)
+	if err != nil {
+		return nil, err
+	}
+	return swap.Alerts(stats, limits), nil
+}
+
 // Acknowledge says by an operator's name that a discrepancy of no item was dealt
 // with, so that its alert ends. Those of an item are dealt with by
 // [swap.Acknowledged].

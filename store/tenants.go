@@ -163,6 +163,11 @@ type HeldTenant struct {
 	Events  []dunning.Event
 }
 
+// Enroll makes a tenant: see [dunning.Enrolled].
+func (s *Tenants) Enroll(ctx context.Context, ev dunning.Enrolled) (dunning.Account, error) {
+	return s.Do(ctx, ev.Tenant, ev)
+}
+
 // Do sends events to a tenant, in order, and returns the account as it is stored
 // afterwards. An error of one event changes nothing at all. Enrolled makes a
 // tenant; any other event for an unknown one is [statemachine.ErrNotFound].
@@ -217,6 +222,12 @@ func (s *Tenants) ForOperator(ctx context.Context, after string, limit int) ([]s
 // through the table.
 func (s *Tenants) Trail(ctx context.Context, tenant string) ([]statemachine.Transition[string], error) {
 	return s.trail(ctx, tenant)
+}
+
+// Verify is [Tenants.Trail] for its check alone.
+func (s *Tenants) Verify(ctx context.Context, tenant string) error {
+	_, err := s.trail(ctx, tenant)
+	return err
 }
 
 // InvoiceTrail is [Tenants.Trail] of an invoice, which may have a tenant's id.

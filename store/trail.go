@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/settlehq/settle/statemachine"
 )
 
@@ -90,6 +92,22 @@ func (s *core[T, K, L, A, E, C]) audit(ctx context.Context, page func(T) ([]K, e
 		return err
 	})
 	return last, errors.Join(append(broken, err)...)
+}
+
+// auditByID is audit behind a place that is the id of what was checked last, empty at the
+// beginning and the end.
+func auditByID[T Journaled, A any, E spoken, C any](ctx context.Context, s *core[T, uuid.UUID, uuid.UUID, A, E, C], after string, page func(T, uuid.UUID) ([]uuid.UUID, error), check func(A) error) (place string, err error) {
+	var id uuid.UUID
+	if after != "" {
+		if id, err = uuid.Parse(after); err != nil {
+			return "", fmt.Errorf("%w: the place of an audit: %w", statemachine.ErrInvalid, err)
+		}
+	}
+	last, err := s.audit(ctx, func(tx T) ([]uuid.UUID, error) { return page(tx, id) }, check)
+	if last != uuid.Nil {
+		place = last.String()
+	}
+	return place, err
 }
 
 // follow returns up to limit committed transitions after a cursor, see [Feed].

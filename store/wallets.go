@@ -303,12 +303,27 @@ func (s *Wallets) Trail(ctx context.Context, id utxo.TxID) ([]statemachine.Trans
 	})
 }
 
+// Verify is [Wallets.Trail] for its check alone.
+func (s *Wallets) Verify(ctx context.Context, id utxo.TxID) error {
+	_, err := s.Trail(ctx, id)
+	return err
+}
+
 // Stats counts the unfinished work of a wallet at the store's time, see [utxo.ReadStats];
 // [utxo.Alerts] compares the counts with limits.
 func (s *Wallets) Stats(ctx context.Context, w utxo.WalletID) (utxo.Stats, error) {
 	return readNow(ctx, s.view, func(tx WalletUnit, now time.Time) (utxo.Stats, error) {
 		return utxo.ReadStats(WalletSource(tx), w, now)
 	})
+}
+
+// Alerts counts and compares with limits, see [utxo.Alerts].
+func (s *Wallets) Alerts(ctx context.Context, w utxo.WalletID, limits utxo.Thresholds) ([]statemachine.Alert, error) {
+	stats, err := s.Stats(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return utxo.Alerts(stats, limits), nil
 }
 
 // Audit checks every invariant of the store and recomputes the wallet's

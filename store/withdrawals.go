@@ -109,6 +109,12 @@ func (s *Withdrawals) Submit(ctx context.Context, ev withdrawal.Submitted) (with
 	return s.Do(ctx, ev.Request, ev)
 }
 
+// Import creates a request, or says of one that is on file, that a transaction pays it: see
+// [withdrawal.Imported].
+func (s *Withdrawals) Import(ctx context.Context, ev withdrawal.Imported) (withdrawal.Withdrawal, error) {
+	return s.Do(ctx, ev.Request, ev)
+}
+
 // Do sends events to a request, in order, and returns the aggregate as it is
 // stored afterwards. An error of one event changes nothing at all.
 //

@@ -134,7 +134,7 @@ func TestRunPaysEachRequestOnce(t *testing.T) {
 				t.Errorf("request %s was paid by %v", request, hashes)
 			}
 		}
-		if last, err := b.Audit(context.Background(), nil, requests); err != nil || last == nil {
+		if last, err := b.Audit(context.Background(), "", requests); err != nil || last == "" {
 			t.Error(err)
 		}
 	})

@@ -118,19 +118,21 @@ func (s *Withdrawals) Alerts(ctx context.Context, window time.Duration, limits w
 }
 
 // Audit checks the invariants of a page of aggregates, see [withdrawal.Check],
-// by created_at and id. It returns the last one for the next page, nil at the
-// end, and all that it found wrong.
-func (s *Withdrawals) Audit(ctx context.Context, after *withdrawal.Request, limit int) (last *withdrawal.Request, err error) {
-	_, err = s.audit(ctx, func(tx WithdrawalUnit) ([]uuid.UUID, error) {
-		last = nil
-		page, err := tx.Withdrawals().Requests(0, after, limit)
-		if err != nil || len(page) == 0 {
-			return nil, err
+// by created_at and id, behind a place, which is empty at the beginning. It returns the place
+// of the next page, empty at the end, and all that it found wrong.
+func (s *Withdrawals) Audit(ctx context.Context, after string, limit int) (place string, err error) {
+	return auditByID(ctx, &s.withdrawalCore, after, func(tx WithdrawalUnit, id uuid.UUID) ([]uuid.UUID, error) {
+		var behind *withdrawal.Request
+		if id != uuid.Nil {
+			w, err := s.get(tx, id)
+			if err != nil {
+				return nil, err
+			}
+			behind = &w.Request
 		}
-		last = &page[len(page)-1]
-		return mapped(page, func(r *withdrawal.Request) uuid.UUID { return r.ID }), nil
+		page, err := tx.Withdrawals().Requests(0, behind, limit)
+		return mapped(page, func(r *withdrawal.Request) uuid.UUID { return r.ID }), err
 	}, withdrawal.Check)
-	return last, err
 }
 
 // Follow returns up to limit committed transitions of requests and jobs after a

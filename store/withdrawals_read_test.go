@@ -64,14 +64,14 @@ func TestReads(t *testing.T) {
 	if err != nil || len(alerts) != 1 || alerts[0].Name != "enqueue wait" {
 		t.Error(alerts, err)
 	}
-	last, err := b.Audit(ctx, nil, 1)
-	if err != nil || last == nil {
+	last, err := b.Audit(ctx, "", 1)
+	if err != nil || last == "" {
 		t.Fatal(last, err)
 	}
-	if last, err = b.Audit(ctx, last, 10); err != nil || last == nil {
+	if last, err = b.Audit(ctx, last, 10); err != nil || last == "" {
 		t.Fatal(last, err)
 	}
-	if last, err = b.Audit(ctx, last, 10); err != nil || last != nil {
+	if last, err = b.Audit(ctx, last, 10); err != nil || last != "" {
 		t.Error(last, err)
 	}
 	page, cursor, err := b.Follow(ctx, "", 2)

@@ -36,7 +36,7 @@ func (a *app) reads(root *cobra.Command) {
 	a.command(root, "journal", "What people did and tried, the latest last", 0, a.journal)
 	verify := a.command(root, "verify", "Hold the trail of a withdrawal, or every record (--all), against the rules", 0, a.verifyAll)
 	verify.Use = "verify ID | --all"
-	all := verify.Flags().Bool("all", false, "every withdrawal and switch")
+	all := verify.Flags().Bool("all", false, "every record of every domain but wallets")
 	verify.RunE = func(c *cobra.Command, args []string) error {
 		if *all == (len(args) == 1) || len(args) > 1 {
 			return fmt.Errorf("%w: settle %s", errUsage, verify.Use)

@@ -5,6 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,31 +16,44 @@ import (
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/ops"
 	"github.com/settlehq/settle/store/sqlstore"
-	"github.com/settlehq/settle/withdrawal"
 )
 
 func (a *app) verifyAll(ctx context.Context, _ []string) error {
-	var wrong []error
+	type audit = func(ctx context.Context, after string, limit int) (string, error)
+	audits := map[string][]audit{string(store.DomainSwitches): {func(ctx context.Context, after string, limit int) (string, error) {
+		last, err := a.Switches.Audit(ctx, switches.Scope(after), limit)
+		return string(last), err
+	}}}
 	if a.Withdrawals != nil {
-		for after := (*withdrawal.Request)(nil); ; {
-			last, err := a.Withdrawals.Audit(ctx, after, store.MaxPage)
-			wrong = append(wrong, err)
-			if after = last; last == nil {
-				break
-			}
+		batches, err := store.NewBatches(a.store, a.Withdrawals.Policy())
+		if err != nil {
+			return err
 		}
+		audits[string(store.DomainWithdrawals)] = []audit{a.Withdrawals.Audit, batches.Audit}
 	}
-	for after := switches.Scope(""); ; {
-		last, err := a.Switches.Audit(ctx, after, store.MaxPage)
-		wrong = append(wrong, err)
-		if after = last; last == "" {
-			break
+	if a.Swaps != nil {
+		audits[string(store.DomainSwaps)] = []audit{a.Swaps.Deposits.Audit, a.Swaps.Credits.Audit}
+	}
+	if a.Refreshes != nil {
+		audits[string(store.DomainRefreshes)] = []audit{a.Refreshes.Audit}
+	}
+	if a.Relays != nil {
+		audits[string(store.DomainRelays)] = []audit{a.Relays.Audit, a.Tenants.Audit}
+	}
+	domains := slices.Sorted(maps.Keys(audits))
+	var wrong []error
+	for _, domain := range domains {
+		for _, audit := range audits[domain] {
+			for after, more := "", true; more; more = after != "" {
+				last, err := audit(ctx, after, store.MaxPage)
+				wrong, after = append(wrong, err), last
+			}
 		}
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
-	return a.print(map[string]string{"records": "sound"}, "withdrawals and switches keep the rules")
+	return a.print(map[string]string{"records": "sound"}, "each record keeps its rules: "+strings.Join(domains, ", "))
 }
 
 func (a *app) doctor(ctx context.Context) error {

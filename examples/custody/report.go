@@ -462,19 +462,16 @@ func (d *day) replayed(ctx context.Context) (claims.Claim, error) {
 	return c, err
 }
 
-// audited asks each domain for its own check of all records. There are fewer than a page of each.
+// audited asks each domain for its own check of all records, page by page.
 func (d *day) audited(ctx context.Context) (c claims.Claim, err error) {
 	c = claims.That("each record keeps the invariants of its domain")
-	const page = 500
-	_, withdrawals := d.Withdrawals.Audit(ctx, nil, page)
-	_, wallets := d.Refreshes.Audit(ctx, "", page)
-	_, relays := d.Relays.Audit(ctx, "", page)
-	_, tenants := d.Tenants.Audit(ctx, "", page)
-	err = errors.Join(withdrawals, wallets, relays, tenants, d.Wallets.Audit(ctx, wallet))
-	for _, place := range swap.Place(0).Values() {
-		_, deposits := d.Swaps.Deposits.Audit(ctx, place, "", page)
-		_, credits := d.Swaps.Credits.Audit(ctx, place, "", page)
-		err = errors.Join(err, deposits, credits)
+	err = d.Wallets.Audit(ctx, wallet)
+	for _, audit := range []func(ctx context.Context, after string, limit int) (string, error){d.Withdrawals.Audit,
+		d.Swaps.Deposits.Audit, d.Swaps.Credits.Audit, d.Refreshes.Audit, d.Relays.Audit, d.Tenants.Audit} {
+		for after, more := "", true; more; more = after != "" {
+			last, wrong := audit(ctx, after, store.MaxPage)
+			after, err = last, errors.Join(err, wrong)
+		}
 	}
 	if err != nil {
 		c.Fails("%v", err)

@@ -151,8 +151,8 @@ func (w *batches) batchWithMembers(t *testing.T) {
 	if due := w.due(t, store.DueWithdrawals{Kind: withdrawal.DueCheck, Chain: b.Batch.Chain, Now: start.Add(time.Hour), Limit: 10}); len(due) > 0 {
 		t.Fatalf("%d members of a batch are looked up alone", len(due))
 	}
-	must(w.batches.Audit(ctx, uuid.Nil, 100))(t)
-	same(t, "an audit behind the last one", must(w.batches.Audit(ctx, e.Batch, 100))(t), uuid.Nil)
+	must(w.batches.Audit(ctx, "", 100))(t)
+	same(t, "an audit behind the last one", must(w.batches.Audit(ctx, e.Batch.String(), 100))(t), "")
 }
 
 // batchNonce: all members have the nonce, and one job owns it.

@@ -110,7 +110,7 @@ func versionedPayouts(t *testing.T, w *batches) *payoutSubject {
 		}, func(*withdrawal.Payout, time.Time) bool { return true }, nil}},
 		limits: map[string]func(int) error{
 			"List":  func(n int) error { return errOf(w.batches.List(ctx, store.ListBatches{Limit: n})) },
-			"Audit": func(n int) error { return errOf(w.batches.Audit(ctx, uuid.Nil, n)) },
+			"Audit": func(n int) error { return errOf(w.batches.Audit(ctx, "", n)) },
 		},
 		overdue: &overdue[store.BatchUnit, withdrawal.Payout]{
 			states: unfinished(withdrawal.BatchMachine),

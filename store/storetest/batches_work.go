@@ -51,7 +51,7 @@ func (w *batches) fullBatch(t *testing.T) {
 	if got, err := w.batches.Get(ctx, e.Batch); err != nil || len(got.Members) != n || len(got.Txs) != 2 {
 		t.Fatalf("%d members and %d versions, %v", len(got.Members), len(got.Txs), err)
 	}
-	must(w.batches.Audit(ctx, uuid.Nil, 10))(t)
+	must(w.batches.Audit(ctx, "", 10))(t)
 }
 
 // batchClaims: several workers claim groups at once.
@@ -171,5 +171,5 @@ func (w *batches) batchWorkers(t *testing.T) {
 	if len(paid) != len(sent) || len(sent) > 6 {
 		t.Errorf("%d transactions pay %d requests", len(sent), jobs)
 	}
-	must(w.batches.Audit(ctx, uuid.Nil, 100))(t)
+	must(w.batches.Audit(ctx, "", 100))(t)
 }

@@ -22,7 +22,7 @@ type swapService[A any] interface {
 	service[string, string, A, swap.Event]
 	Revoke(context.Context, swap.By, statemachine.Revocation) (int, error)
 	List(ctx context.Context, place swap.Place, after string, limit int) ([]A, error)
-	Audit(ctx context.Context, place swap.Place, after string, limit int) (string, error)
+	Audit(ctx context.Context, after string, limit int) (string, error)
 }
 
 type swapSubject[A any] = subject[store.SwapUnit, string, string, A, swap.Event, swap.Change[A]]
@@ -129,7 +129,7 @@ func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapS
 		}, func(a *A, _ time.Time) bool { return head(a).Lease.Holder == "worker" }, nil}},
 		limits: map[string]func(int) error{
 			"List":  func(n int) error { return errOf(s.List(ctx, swap.Unprocessed, "", n)) },
-			"Audit": func(n int) error { return errOf(s.Audit(ctx, swap.Unprocessed, "", n)) },
+			"Audit": func(n int) error { return errOf(s.Audit(ctx, "", n)) },
 			"Discrepancies": func(n int) error {
 				return db.View(ctx, func(tx store.SwapUnit) error { _, _, err := tx.SwapHouse().Discrepancies(0, n); return err })
 			},

@@ -82,11 +82,8 @@ func (w *withdrawals) eightWorkers(t *testing.T) {
 	if len(node.sent) != jobs {
 		t.Fatalf("%d broadcasts of %d jobs", len(node.sent), jobs)
 	}
-	for page := (*withdrawal.Request)(nil); ; {
-		last := must(w.service.Audit(ctx, page, 100))(t)
-		if page = last; last == nil {
-			break
-		}
+	for place := must(w.service.Audit(ctx, "", 100))(t); place != ""; {
+		place = must(w.service.Audit(ctx, place, 100))(t)
 	}
 	stats, err := w.service.Stats(ctx, time.Hour)
 	if err != nil || stats.Jobs[withdrawal.JobConfirming] != int64(jobs) || stats.Executions != int64(jobs) {

@@ -141,7 +141,7 @@ func (w *withdrawals) limits() map[string]func(int) error {
 		"Requests":           func(n int) error { return errOf(w.service.Requests(ctx, withdrawal.RequestPending, nil, n)) },
 		"Incidents":          func(n int) error { _, _, err := w.service.Incidents(ctx, 0, n); return err },
 		"OpenIncidents":      func(n int) error { _, _, err := w.service.OpenIncidents(ctx, 0, n); return err },
-		"Audit":              func(n int) error { return errOf(w.service.Audit(ctx, nil, n)) },
+		"Audit":              func(n int) error { return errOf(w.service.Audit(ctx, "", n)) },
 		"Rescue":             func(n int) error { _, _, err := w.service.Rescue(ctx, by(withdrawal.System, start), n); return err },
 		"EnqueueDue": func(n int) error {
 			_, _, err := w.service.EnqueueDue(ctx, evm, n, func(withdrawal.Request) withdrawal.Enqueued { return withdrawal.Enqueued{} })
