@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
 	"github.com/settlehq/settle/examples/internal/claims"
 	"github.com/settlehq/settle/examples/swap/chain"
 	"github.com/settlehq/settle/examples/withdrawal/node"
@@ -15,6 +16,7 @@ import (
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/follow"
 	"github.com/settlehq/settle/store/ops"
 	"github.com/settlehq/settle/swap"
