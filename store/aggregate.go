@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -50,6 +51,9 @@ type aggregate[T Journaled, K, L comparable, A any, E spoken, C any] struct {
 	// order returns the indexes of commands such that locks are taken in one
 	// order everywhere; nil if the steps lock nothing.
 	order func([]command[K, A, E]) []int
+	// kept returns what is stored though all else was refused with an error, by a transaction of its
+	// own; nil, or a nil function: nothing is.
+	kept func(error) func(T) error
 	// beside reads what events need; nil if they need nothing.
 	beside func(*batch[T, K, L, A, E, C]) beside[A, E, C]
 }
@@ -199,6 +203,19 @@ func (o *aggregate[T, K, L, A, E, C]) noRecord(id any, event string) error {
 	return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: o.machines[0].name, ID: fmt.Sprint(id), Event: event}
 }
 
+// keeps stores what a refusal leaves behind, and returns the refusal.
+func (s *core[T, K, L, A, E, C]) keeps(ctx context.Context, err error) error {
+	if err == nil || s.of.kept == nil {
+		return err
+	}
+	if store := s.of.kept(err); store != nil {
+		if failed := s.update(ctx, store); failed != nil {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
 // do loads, applies and saves in one transaction.
 func (s *core[T, K, L, A, E, C]) do(ctx context.Context, commands []command[K, A, E]) (as []A, err error) {
 	if err := s.distinct(commands); err != nil {
@@ -216,7 +233,7 @@ func (s *core[T, K, L, A, E, C]) do(ctx context.Context, commands []command[K, A
 		return s.apply(tx, as, commands, true)
 	})
 	if err != nil {
-		return nil, err
+		return nil, s.keeps(ctx, err)
 	}
 	return as, nil
 }

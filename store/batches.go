@@ -79,6 +79,7 @@ func payoutAggregate(p *withdrawal.Policy) *aggregate[BatchUnit, uuid.UUID, uuid
 		apply:  p.ApplyBatch,
 		result: func(c *withdrawal.BatchChange) *withdrawal.Payout { return &c.New },
 		empty:  (*withdrawal.BatchChange).Empty,
+		kept:   unknownOutbound[BatchUnit],
 		beside: func(b *payoutBatch) beside[withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange] {
 			return &payees{payoutBatch: b}
 		},
@@ -95,10 +96,10 @@ type payees struct {
 // up whose a transaction is that is none of the batch.
 func (b *payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal.BatchEvent, error) {
 	var err error
-	p.Level = 0
+	p.Level, p.Owner, p.Generation, p.Said = 0, uuid.NullUUID{}, 0, nil
 	ask := func(chain uuid.UUID) error {
 		state, err := b.chains.state(b.tx, switches.Chain(chain))
-		p.Level = state.Level
+		p.Level, p.Generation = state.Level, state.Generation
 		return err
 	}
 	switch e := ev.(type) {
@@ -114,9 +115,20 @@ func (b *payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawa
 			}
 			if i := slices.IndexFunc(p.Members, func(w withdrawal.Withdrawal) bool { return w.Request.Chain != uuid.Nil }); err == nil && i >= 0 {
 				err = ask(p.Members[i].Request.Chain) // another chain than the batch's is refused
+				if next := p.Members[i].Wallet.NextNonce; err == nil && e.HasChainNonce && e.ChainNonce > next {
+					p.Said, err = b.tx.HotWallets().Statements(p.Members[i].Request.Chain, 0)
+				}
 			}
 		}
 	case withdrawal.BatchMined:
+		if p.NamesOthers(e.Tx) {
+			if err = ask(p.Batch.Chain); err == nil {
+				p.Owner, err = b.tx.Withdrawals().PaidRequest(uuid.Nil, p.Batch.Chain, e.Tx, false, 0)
+			}
+			if err == nil {
+				p.Said, err = b.tx.HotWallets().Statements(p.Batch.Chain, 0)
+			}
+		}
 		outputs := p.PaidOutputs(&e)
 		for i := range p.Members {
 			w := &p.Members[i]
@@ -128,7 +140,7 @@ func (b *payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawa
 	return ev, err
 }
 
-func (b *payees) follow(*withdrawal.BatchChange) error { return nil }
+func (b *payees) follow(c *withdrawal.BatchChange) error { return switchOff(b.tx, c.Said) }
 
 // BatchCommand is one or more events for one batch, in order.
 type BatchCommand struct {

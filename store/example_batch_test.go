@@ -28,7 +28,8 @@ func ExampleBatches_Payments() {
 		log.Fatal(err)
 	}
 	w := batches.Withdrawals()
-	if err := w.PutHotWallet(ctx, withdrawal.HotWallet{ID: uuid.New(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
+	if err := w.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System},
+		withdrawal.HotWallet{ID: uuid.New(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
 		log.Fatal(err)
 	}
 	system := withdrawal.By{Actor: "intake", Role: withdrawal.System}

@@ -40,7 +40,8 @@ func ExampleWithdrawals_bitcoin() {
 	must(err)
 
 	chain, asset, id := uuid.New(), uuid.New(), uuid.New()
-	must(withdrawals.PutHotWallet(ctx, withdrawal.HotWallet{ID: uuid.New(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}))
+	must(withdrawals.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System},
+		withdrawal.HotWallet{ID: uuid.New(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}))
 	system := withdrawal.By{Actor: "intake", Role: withdrawal.System}
 	payer := withdrawal.By{Actor: "payer-1", Role: withdrawal.WithdrawalWorker}
 	w, err := withdrawals.Do(ctx, id,

@@ -37,7 +37,7 @@ func ExampleWithdrawals_Say() {
 	chains, err := store.NewSwitches(db)
 	check(err)
 	wallet := withdrawal.HotWallet{ID: uuid.New(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
-	check(w.PutHotWallet(ctx, wallet))
+	check(w.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System}, wallet))
 	system := withdrawal.By{Actor: "intake", Role: withdrawal.System}
 	desk := withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
 	worker := withdrawal.By{Actor: "worker", Role: withdrawal.WithdrawalWorker}

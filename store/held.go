@@ -84,7 +84,7 @@ func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K,
 	default:
 		err = asConflict(err)
 	}
-	return nil, err
+	return nil, s.keeps(ctx, err)
 }
 
 // asConflict is errStale for callers.

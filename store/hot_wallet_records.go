@@ -32,7 +32,7 @@ type HotWalletRecords interface {
 	// order. A wallet that does not exist is [statemachine.ErrNotFound]; in a View it is
 	// [statemachine.ErrIllegal].
 	Say(statements ...withdrawal.Statement) error
-	// Statements returns those about a chain of one generation, in the order in which they were
+	// Statements returns those about a chain of a generation and of later ones, in the order in which they were
 	// said.
 	Statements(chain uuid.UUID, generation int64) ([]withdrawal.Statement, error)
 	// Unclaimed returns, of every generation and in the order in which they were said, the

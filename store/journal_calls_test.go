@@ -21,7 +21,7 @@ import (
 var namedCalls = map[string]string{
 	"Swaps.AcceptGap": "call", "Swaps.Acknowledge": "call", "Swaps.Restored": "call", "Swaps.Seed": "call",
 	"Swaps.MissingSaid": "call", "Swaps.BooksRead": "call",
-	"Withdrawals.Acknowledge": "call", "Withdrawals.PutFiller": "call",
+	"Withdrawals.Acknowledge": "call", "Withdrawals.PutFiller": "call", "Withdrawals.PutHotWallet": "a line for each wallet",
 	"Withdrawals.Rescue": "events", "Withdrawals.Revoke": "events", "Batches.Revoke": "events", "Refreshes.Recover": "events", "Refreshes.Reconcile": "events",
 	"Refreshes.Revoke": "events", "Relays.Reconcile": "events", "Relays.Revoke": "events", "Tenants.Reconcile": "events",
 	"SwapDeposits.Revoke": "events", "SwapCredits.Revoke": "events", "Swaps.Outbound": "events",
@@ -89,6 +89,8 @@ func TestCallsOfPeopleAreTold(t *testing.T) {
 	elsewhere := filler
 	elsewhere.Chain = named("another chain")
 	olga := withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
+	wallet := withdrawal.HotWallet{ID: hot, Chain: chain, Role: withdrawal.WalletRoleHot, Status: "retired"}
+	refused(t, b.PutHotWallet(ctx, withdrawal.By{Actor: "olga", Role: withdrawal.WithdrawalWorker}, wallet), statemachine.ErrForbidden)
 	for _, c := range []struct {
 		call func() error
 		want string
@@ -96,6 +98,8 @@ func TestCallsOfPeopleAreTold(t *testing.T) {
 		{func() error { return b.PutFiller(ctx, elsewhere) }, "PutFiller invalid"},
 		{func() error { return b.PutFiller(ctx, filler) }, "PutFiller done"},
 		{func() error { _, err := b.Revoke(ctx, olga, statemachine.Revocation{Holder: "w"}); return err }, "Revoked invalid"},
+		{func() error { return b.PutHotWallet(ctx, olga, wallet, withdrawal.HotWallet{ID: wallet.ID}) }, "PutHotWallet invalid"},
+		{func() error { return b.PutHotWallet(ctx, olga, wallet) }, "PutHotWallet done"},
 	} {
 		err := c.call()
 		lines, _, failed := store.NewJournal(b.store).Page(ctx, "", 100)
@@ -108,7 +112,7 @@ func TestCallsOfPeopleAreTold(t *testing.T) {
 		}
 	}
 	lines, _, err := store.NewJournal(b.store).Page(ctx, "", 100)
-	if err != nil || len(lines) != 3 {
+	if err != nil || len(lines) != 6 { // two of the call for two wallets
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
 }

@@ -117,7 +117,8 @@ func (s *Switches) Within(tx SwitchUnit) *Switches { return &Switches{s.within(t
 type Quiet struct {
 	// Since: whatever asked the switch before has ended, and whatever asks later is
 	// refused. Zero: Open names transactions that asked before and have not ended; each
-	// may still begin, or send, what it asked for.
+	// may still begin, or send, what it asked for. A claim to send bytes on file again reads the
+	// switch without being waited for: one that was under way may hand them out after Since.
 	Since time.Time
 	Open  []OpenTransaction
 }

@@ -23,7 +23,7 @@ func TestTryIsDoWithoutStoring(t *testing.T) {
 	}
 	chain := uuid.New()
 	wallet := withdrawal.HotWallet{ID: uuid.New(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
-	if err := w.PutHotWallet(ctx, wallet); err != nil {
+	if err := w.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System}, wallet); err != nil {
 		t.Fatal(err)
 	}
 	system := withdrawal.By{Actor: "intake", Role: withdrawal.System}

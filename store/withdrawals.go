@@ -72,6 +72,7 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.U
 			return tx.Withdrawals().RequestOf(job)
 		},
 		order: inOrderOfUsers,
+		kept:  unknownOutbound[WithdrawalUnit],
 		beside: func(b *withdrawalBatch) beside[withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
 			return &candidates{withdrawalBatch: b, policy: p}
 		},

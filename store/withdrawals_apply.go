@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -59,14 +60,15 @@ type candidates struct {
 // been switched off, and whose the transaction of an event is.
 func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Event, error) {
 	w.Owner = uuid.NullUUID{}
-	w.Level, w.Recovering, w.Unclaimed = 0, false, ""
+	w.Level, w.Recovering, w.Unclaimed, w.Generation, w.Said = 0, false, "", 0, nil
 	onLevel, chain := onSwitch(ev), chainOf(w, ev)
-	if (onLevel || onRecovery(ev)) && chain != uuid.Nil {
+	answer, is := ev.(withdrawal.Broadcast)
+	if (onLevel || onRecovery(ev) || is && w.Forgot(&answer)) && chain != uuid.Nil {
 		state, err := b.chains.state(b.tx, switches.Chain(chain))
 		if err != nil {
 			return ev, err
 		}
-		if w.Recovering = state.Recovering; onLevel {
+		if w.Recovering, w.Generation = state.Recovering, state.Generation; onLevel {
 			w.Level = state.Level
 		}
 	}
@@ -81,6 +83,13 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 	case withdrawal.Claimed, withdrawal.Prepared, withdrawal.Dispatched, withdrawal.AttemptFailed, withdrawal.Elapsed:
 		if !b.fresh && w.Job.Status != 0 {
 			err = b.payer(w)
+		}
+		if e, is := ev.(withdrawal.Prepared); is && err == nil && e.HasChainNonce && e.ChainNonce > w.Wallet.NextNonce {
+			w.Said, err = b.tx.HotWallets().Statements(w.Request.Chain, 0)
+		}
+	case withdrawal.ProvenDead:
+		if e.Cause == withdrawal.NonceUsed && err == nil && !w.Owner.Valid {
+			w.Said, err = b.tx.HotWallets().Statements(w.Request.Chain, 0)
 		}
 	case withdrawal.Requeued:
 		if len(b.policy.Approval.Windows(w.Request.Asset)) > 0 {
@@ -126,7 +135,7 @@ func chainOf(w *withdrawal.Withdrawal, ev withdrawal.Event) uuid.UUID {
 // level of the switch.
 func onRecovery(ev withdrawal.Event) bool {
 	switch ev.(type) {
-	case withdrawal.Submitted, withdrawal.Enqueued, withdrawal.Requeued, withdrawal.Imported:
+	case withdrawal.Submitted, withdrawal.Enqueued, withdrawal.Requeued, withdrawal.Imported, withdrawal.ProvenDead:
 		return true
 	}
 	return false
@@ -204,8 +213,18 @@ func (b *candidates) hotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error)
 	return wallets, nil
 }
 
-// follow does to the loaded wallets what the store will do to their rows.
+// follow does to the loaded wallets what the store will do to their rows, and switches off those of
+// an unknown outbound.
 func (b *candidates) follow(c *withdrawal.Change) error {
+	if len(c.Said) > 0 {
+		b.wallets, b.payers = nil, nil
+		if err := switchOff(b.tx, c.Said); err != nil {
+			return err
+		}
+		if c.New.Wallet.ID == c.Said[0].Wallet {
+			c.New.Wallet = c.New.Wallet.Off()
+		}
+	}
 	for _, r := range c.Reservations {
 		wallets := []*withdrawal.HotWallet{&c.New.Wallet}
 		for i := range b.wallets[c.New.Job.Chain] {
@@ -233,4 +252,33 @@ func (b *candidates) end(ws []withdrawal.Withdrawal) {
 			ws[i].Wallet = at
 		}
 	}
+}
+
+// unknownOutbound stores what a refused payment has told of its hot wallet.
+func unknownOutbound[T WithdrawalUnit](err error) func(T) error {
+	refused := new(withdrawal.UnsettledError)
+	if !errors.As(err, &refused) || len(refused.Said) == 0 {
+		return nil
+	}
+	return func(tx T) error { return switchOff(tx, refused.Said) }
+}
+
+// switchOff stores unknown outbounds, and switches their wallets off.
+func switchOff(tx WithdrawalUnit, said []withdrawal.Statement) error {
+	if len(said) == 0 {
+		return nil
+	}
+	records := tx.HotWallets()
+	for i := range said {
+		found, err := records.Get(said[i].Wallet)
+		for k := range found {
+			if err == nil {
+				err = records.Put(found[k].Off())
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return records.Say(said...)
 }

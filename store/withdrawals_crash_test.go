@@ -116,7 +116,7 @@ func (p *process) act(a withdrawal.Action, w withdrawal.Withdrawal, worker withd
 		p.step() // sign; every signature is another one
 		p.signed++
 		p.commit(a.Request, withdrawal.Prepared{By: worker, Fence: a.Fence, Hash: fmt.Sprintf("%s-%d", p.name, p.signed), Raw: []byte{1}, Nonce: a.NextNonce, HasNonce: true,
-			HasChainNonce: a.NextNonce == 0})
+			ChainNonce: a.NextNonce, HasChainNonce: true})
 	case a.Do == withdrawal.DoBroadcast && mine:
 		p.send(&w, a.Hashes[0])
 		p.commit(a.Request, withdrawal.Broadcast{By: worker, Fence: a.Fence, Hash: a.Hashes[0]})

@@ -15,22 +15,31 @@ import (
 // PutHotWallet inserts wallets that pay, or sets role and status of stored ones,
 // all in one transaction. A wallet that is switched off begins nothing new in
 // any transaction that begins after the call has returned; what is out goes on.
-// What [withdrawal.NewHotWallet] refuses is [statemachine.ErrInvalid].
-func (s *Withdrawals) PutHotWallet(ctx context.Context, wallets ...withdrawal.HotWallet) error {
-	checked := make([]withdrawal.HotWallet, len(wallets))
+// What [withdrawal.NewHotWallet] refuses is [statemachine.ErrInvalid]. An operator speaks, whose call
+// is in the journal with one line for each wallet, refused ones too; or the system, as a host that
+// begins: another role is [statemachine.ErrForbidden].
+func (s *Withdrawals) PutHotWallet(ctx context.Context, by withdrawal.By, wallets ...withdrawal.HotWallet) error {
+	checked, bad := make([]withdrawal.HotWallet, len(wallets)), withdrawal.PutsWallets(by)
+	for i := 0; i < len(wallets) && bad == nil; i++ {
+		checked[i], bad = withdrawal.NewHotWallet(wallets[i])
+	}
+	var lines []statemachine.JournalLine
 	for i := range wallets {
-		var err error
-		if checked[i], err = withdrawal.NewHotWallet(wallets[i]); err != nil {
-			return err
+		line, person := by.Line()
+		line.Domain, line.Machine, line.ID, line.Event = string(DomainWithdrawals), "hot wallet", wallets[i].ID.String(), "PutHotWallet"
+		if person {
+			lines = append(lines, line)
 		}
 	}
+	if bad != nil && len(lines) == 0 {
+		return bad
+	}
 	return s.update(ctx, func(tx WithdrawalUnit) error {
-		for _, w := range checked {
-			if err := tx.HotWallets().Put(w); err != nil {
-				return err
-			}
+		err := bad
+		for i := 0; i < len(checked) && err == nil; i++ {
+			err = tx.HotWallets().Put(checked[i])
 		}
-		return nil
+		return keep(tx, time.Time{}, lines, err)
 	})
 }
 

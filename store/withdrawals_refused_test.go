@@ -71,7 +71,8 @@ func threePending(t *testing.T, now time.Time, asked func(store.DueWithdrawals) 
 		t.Fatal(err)
 	}
 	service := batches.Withdrawals()
-	if err := service.PutHotWallet(ctx, withdrawal.HotWallet{ID: hot, Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
+	if err := service.PutHotWallet(ctx, as(withdrawal.System),
+		withdrawal.HotWallet{ID: hot, Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
 		t.Fatal(err)
 	}
 	var all []withdrawal.Withdrawal

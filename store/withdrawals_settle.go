@@ -42,6 +42,11 @@ func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
 			}
 			r.Recovering, r.Generation = state.Recovering && !state.Moved, state.Generation
 		}
+		if _, used := ev.(withdrawal.Used); used && !r.Recovering {
+			if r.Said, err = tx.HotWallets().Statements(r.Chain, 0); err != nil {
+				return err
+			}
+		}
 		now, err := tx.Now()
 		if err != nil {
 			return err

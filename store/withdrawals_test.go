@@ -59,7 +59,8 @@ func (b *bank) open(t testing.TB, s store.Store[store.Unit], p withdrawal.Policy
 
 func (b *bank) wallet(t testing.TB, id, chain uuid.UUID) {
 	t.Helper()
-	err := b.PutHotWallet(context.Background(), withdrawal.HotWallet{ID: id, Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
+	err := b.PutHotWallet(context.Background(), as(withdrawal.System),
+		withdrawal.HotWallet{ID: id, Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func (b *bank) pending(t testing.TB) withdrawal.Withdrawal {
 func prepared(w *withdrawal.Withdrawal) withdrawal.Prepared {
 	p := withdrawal.Prepared{By: as(withdrawal.WithdrawalWorker), Fence: w.Job.Lease.Fence, Raw: []byte("signed"),
 		Hash: fmt.Sprintf("tx/%s/%d", w.Job.ID, w.Job.Lease.Fence), Nonce: w.Wallet.NextNonce, HasNonce: true,
-		HasChainNonce: w.Wallet.NextNonce == 0}
+		ChainNonce: w.Wallet.NextNonce, HasChainNonce: true}
 	p.Actor = w.Job.Lease.Holder
 	return p
 }
@@ -347,7 +348,7 @@ func TestCommandsThatMakeNoSense(t *testing.T) {
 	twice := store.WithdrawalCommand{Request: w.Request.ID}
 	_, err = b.DoAll(ctx, twice, twice)
 	refused(t, err, statemachine.ErrInvalid)
-	refused(t, b.PutHotWallet(ctx, withdrawal.HotWallet{ID: hot}), statemachine.ErrInvalid)
+	refused(t, b.PutHotWallet(ctx, as(withdrawal.System), withdrawal.HotWallet{ID: hot}), statemachine.ErrInvalid)
 	if ws, err := b.DoAll(ctx); err != nil || len(ws) > 0 {
 		t.Errorf("no commands: %v, %v", ws, err)
 	}

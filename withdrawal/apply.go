@@ -26,7 +26,8 @@ import (
 // nobody sees that it was switched off, and only the store guards the nonce. Level, as
 // the switch says it in the same transaction, for Prepared, Dispatched, Rebumped,
 // AttemptFailed, Elapsed and Revoked, and Recovering for these and for Submitted, Enqueued,
-// Requeued, Imported and Refunded. Unclaimed for Enqueued and Refunded.
+// Requeued, Imported, Refunded and a Broadcast that [Withdrawal.Forgot] reports. Unclaimed for Enqueued and Refunded. Generation and Said for
+// Prepared and ProvenDead, see [Withdrawal].
 func (p Policy) Apply(w Withdrawal, ev Event) (Change, error) { return p.ApplyAt(w, ev, time.Time{}) }
 
 // ApplyAt is [Policy.Apply]; now is the store's time, see [statemachine.EventTime].
@@ -35,6 +36,7 @@ func (p Policy) ApplyAt(w Withdrawal, ev Event, now time.Time) (s Change, err er
 	s.New = w
 	s.work = work{ev: ev, speakers: Speakers(ev)}
 	s.New.Owner, s.New.Level, s.New.Recovering, s.New.Unclaimed = uuid.NullUUID{}, 0, false, "" // of this event alone
+	s.New.Generation, s.New.Said = 0, nil
 	err = s.begin(now)
 	if err == nil && w.Job.Batch != uuid.Nil {
 		err = s.notOfBatch()

@@ -2,6 +2,7 @@ package withdrawal
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -271,6 +272,7 @@ func (p *Policy) provenDead(c *step, e *ProvenDead) error {
 		j.NextCheckAt = c.by.At.Add(p.CheckEvery)
 		return nil
 	}
+	c.outbound(e, &c.Old.Txs[i])
 	j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
 	j.TxsDead, j.Batch = j.TxsOnFile, uuid.Nil
 	if c.paysNothing(e) && c.Old.stray(e.Other, ClaimMined) < 0 { // what a signer sent is settled too
@@ -309,9 +311,29 @@ func (c *step) strayDead(e *ProvenDead, final bool) error {
 		return c.refuse(statemachine.ErrInvalid, why)
 	}
 	if final {
+		c.outbound(e, &tx)
 		c.settle(s.Hash)
 	}
 	return nil
+}
+
+// outbound tells of an unknown outbound where what has used the nonce of tx at depth is on no file.
+func (c *step) outbound(e *ProvenDead, tx *Tx) {
+	_, is := c.ev.(ProvenDead) // else of a batch, which tells of it once for all members
+	known := c.Old.Owner.Valid || c.Old.find(e.Other) >= 0 || c.Old.stray(e.Other, ClaimSent) >= 0 || c.Old.stray(e.Other, ClaimMined) >= 0
+	if !is || known || e.Cause != NonceUsed || !tx.HasNonce || toldUsed(c.Old.Said, tx.Wallet, tx.Nonce, e.Other) {
+		return
+	}
+	row := c.unknown(tx.Wallet, tx.Nonce, e.Other, "it was mined in place of "+tx.Hash)
+	row.Height, row.Block = e.Height, e.Block.Hash
+	c.Said = append(c.Said, row)
+}
+
+// toldUsed reports whether a transaction was told as what has used a nonce of a wallet.
+func toldUsed(said []Statement, wallet uuid.UUID, nonce uint64, hash string) bool {
+	return slices.ContainsFunc(said, func(s Statement) bool {
+		return s.Says == SaidUsed && s.Wallet == wallet && s.Number == nonce && statemachine.SameHash(s.Hash, hash)
+	})
 }
 
 // unproven says what a proof of death lacks.

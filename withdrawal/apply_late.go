@@ -74,6 +74,39 @@ func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 	return c.park("sent: " + e.Hash)
 }
 
+// Forgot reports whether an answer names an execution that the record does not know: while its chain
+// is recovering, that execution was forgotten by the restore.
+func (w *Withdrawal) Forgot(e *Broadcast) bool {
+	return e.Fence > w.Job.Lease.Fence && w.find(e.Hash) < 0
+}
+
+// forgottenAnswer: what was sent under a fence that never was is an incident, and a [Stray] by which
+// the request gets no other execution until the hash is on file or proven dead. Which wallet sent it,
+// and so whose its nonce is, nobody knows.
+func (c *step) forgottenAnswer(e *Broadcast) error {
+	if c.Old.stray(e.Hash, ClaimSent) >= 0 {
+		return nil
+	}
+	if err := c.jobVersion(); err != nil {
+		return err
+	}
+	tx := txFacts{Hash: e.Hash, Raw: e.Raw, Input: e.Input}
+	if err := c.wellFormed(&tx); err != nil {
+		return err
+	}
+	if c.Old.Owner.Valid {
+		return c.taken(&tx, e.Fence)
+	}
+	if err := c.incident(e.Hash, ClaimSent, Block{}); err != nil {
+		return err
+	}
+	c.addStray(ClaimSent, tx, e.Fence)
+	if c.Old.Request.Status == RequestQueued && c.maybeSent() {
+		return c.park("sent: " + e.Hash)
+	}
+	return nil
+}
+
 // taken: the hash that the signer answers with is the transaction of another
 // request, or a filler. Whether anything was sent for this one nobody can tell: an
 // operator has what is out, and what is not is held. Whatever the state, the hash is in

@@ -192,6 +192,8 @@ func (p *Policy) broadcast(c *step, e *Broadcast) error {
 		return c.refuse(statemachine.ErrInvalid, notAllLoaded)
 	} else if d := c.Old.dispatchUnder(e.Fence); d != nil {
 		return p.lateAnswer(c, e, d)
+	} else if c.Old.Recovering && c.Old.Forgot(e) {
+		return c.forgottenAnswer(e)
 	} else if err := c.fenced(e.Fence); err != nil {
 		return err
 	}

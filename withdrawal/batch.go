@@ -30,6 +30,11 @@ type Payout struct {
 	// Level is how far the switch stops the chain, see [Withdrawal].Level: for
 	// BatchPrepared and BatchReplaced.
 	Level switches.Level `json:",omitzero"`
+	// Owner, Generation and Said are given as those of [Withdrawal] are: for BatchMined of a
+	// transaction that is no version, Generation and Said also for BatchPrepared.
+	Owner      uuid.NullUUID
+	Generation int64       `json:",omitzero"`
+	Said       []Statement `json:",omitempty"`
 }
 
 // Batch is a row of withdrawal_batches: one transaction, with its replacements,
@@ -98,6 +103,7 @@ type BatchChange struct {
 	Log      []statemachine.Transition[uuid.UUID] // of the batch: one per new version
 	Txs      []BatchTx                            // append-only
 	Members  []Change                             // of those that changed, by id of the request
+	Said     []Statement                          // as in [Change]
 }
 
 // Touch reports that of the batch only columns outside the version changed: save
@@ -170,6 +176,12 @@ func (b *Payout) unpayable(w *Withdrawal) string {
 		return fileFull
 	}
 	return ""
+}
+
+// NamesOthers reports whether hash is no version of a batch with a nonce: what has used the nonce may
+// be on no file, see [Payout].Owner.
+func (b *Payout) NamesOthers(hash string) bool {
+	return b.Batch.HasNonce && hash != "" && b.find(hash) < 0
 }
 
 // find returns the index of a version, or -1.

@@ -82,12 +82,23 @@ func (c *batchStep) mined(e *BatchMined) error {
 	switch {
 	case version < 0:
 		trigger = BatchDead
+		c.outbound(e)
 	case e.Reverted:
 		trigger = BatchRevert
 	}
 	b.TxHash, b.EvidenceHeight, b.EvidenceHash, b.GasUsed, b.GasPrice = e.Tx, e.Height, e.Block.Hash, e.GasUsed, e.GasPrice
 	b.NextCheckAt, b.Rebroadcast, b.EndedAt, b.Lease = time.Time{}, false, c.by.At, b.Lease.Release()
 	return c.move(trigger, statemachine.Bounded(strings.TrimSuffix(e.Tx+": "+e.Reason, ": "), MaxText))
+}
+
+// outbound tells of an unknown outbound where what was mined with the nonce of the batch is on no file.
+func (c *batchStep) outbound(e *BatchMined) {
+	b := &c.New.Batch
+	if !b.HasNonce || c.Old.Owner.Valid || toldUsed(c.Old.Said, b.Wallet, b.Nonce, e.Tx) {
+		return
+	}
+	c.Said = append(c.Said, Statement{Chain: b.Chain, Wallet: b.Wallet, Generation: c.Old.Generation, Says: SaidUnknown, Number: b.Nonce,
+		Hash: e.Tx, Height: e.Height, Block: e.Block.Hash, Reason: "it was mined in place of " + c.Old.Batch.TxHash, Actor: c.by.Actor, At: c.by.At})
 }
 
 func repeats(all []Transfer) bool {

@@ -68,7 +68,7 @@ func benchSteps(t testing.TB) []benchStep {
 		step("one/review", "dispatched", failed(withdrawal.Unclear)),
 		step("one/found", "review", withdrawal.Resolved{By: operator("review"), Job: job1, Sent: true, Hash: "tx1", Reason: "seen"}),
 		step("one/not sent", "review", withdrawal.Resolved{By: operator("review"), Job: job1, Reason: "no such reference"}),
-		costs(2, step("one/proven dead", "confirming", dead(t0, "tx1", 3, 7))), // and the name of what was mined
+		costs(4, step("one/proven dead", "confirming", dead(t0, "tx1", 3, 7))), // and what was mined, an unknown outbound
 		costs(2, step("one/incident", "reverted", receipt(t0, "tx1", 3))),      // and what was told
 		step("pair/enqueue", "approved", enqueued(t0, job1)),
 		step("pair/import", "approved", imported),

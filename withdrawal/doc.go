@@ -148,6 +148,15 @@
 // where it pays nothing (ProvenDead.Reason). The answer with the hash of another
 // request or of a filler parks what is out, and holds what is not ([Released]).
 //
+// # Unknown outbounds
+//
+// A nonce is on file before its transaction is sent, and a wallet has one slot. So a nonce of a
+// hot wallet that was used by a transaction on no file was used by somebody else who has the key,
+// or before the database was put back. [Prepared] and [BatchPrepared] that tell of it are refused
+// with [ErrUnsettled]; [ProvenDead] and [BatchMined] of it are taken. Each is an unknown outbound,
+// a [Statement] that says SaidUnknown, and switches the wallet off (WalletUnknown). It is open
+// ([Stats].UnknownOutbound) until an operator has said [Used] of the nonce, or it is a [Filler]'s.
+//
 // # Stop
 //
 // Until something is prepared or dispatched an operator can cancel a request

@@ -16,10 +16,8 @@ var (
 	// ErrNonceTaken: another job owns (wallet, nonce). From a store it comes
 	// in a [TakenError] with that job's id. It is [statemachine.ErrIllegal].
 	ErrNonceTaken = statemachine.NewSentinel("nonce-taken", "another job owns this nonce of the wallet", statemachine.ErrIllegal)
-	// ErrNonceUsed: the nonce is below the chain's next one or, where the chain's
-	// was not told, below the next one on file: only the chain's next nonce
-	// shows that a lower one is free. Or it is a filler's, wherever that is. It is
-	// [statemachine.ErrIllegal].
+	// ErrNonceUsed: the nonce is below the chain's next one. Or it is a filler's,
+	// wherever that is. It is [statemachine.ErrIllegal].
 	ErrNonceUsed = statemachine.NewSentinel("nonce-used", "the nonce is below the next one of the wallet, or a filler's", statemachine.ErrIllegal)
 	// ErrNonceGap: the nonce leaves more than [Chain.NonceGap] open below it:
 	// nothing with it can be mined before they are used. Or it leaves that of a
@@ -35,7 +33,8 @@ var (
 	ErrOnHold = switches.ErrOnHold
 	// ErrUnsettled: the database was put back to an earlier state, and the chain has not been
 	// started again, or is not to be started while something stands open that may have been
-	// paid: then it comes in an [UnsettledError]. It is ErrOnHold.
+	// paid: then it comes in an [UnsettledError]. So it does where a hot wallet has an unknown
+	// outbound, restored or not. It is ErrOnHold.
 	ErrUnsettled = switches.ErrUnsettled
 	// ErrUnclaimed: somebody with this payee was paid before the restore, and nobody knows
 	// by which request, see [Unclaimed]. It is ErrOnHold.
@@ -73,8 +72,13 @@ func (e *TakenError) Error() string { return fmt.Sprintf("%v: %s", e.Err, e.ID) 
 // Unwrap returns the sentinel.
 func (e *TakenError) Unwrap() error { return e.Err }
 
-// UnsettledError is the first open point of a chain that is not to be started yet.
-type UnsettledError struct{ Open Open }
+// UnsettledError is the first open point of a chain that is not to be started yet, or of a hot wallet
+// that does not pay before it is explained.
+type UnsettledError struct {
+	Open Open
+	// Said is stored though the event is refused, by a transaction of its own: an unknown outbound.
+	Said []Statement
+}
 
 func (e *UnsettledError) Error() string { return fmt.Sprintf("%v: %v", ErrUnsettled, e.Open) }
 

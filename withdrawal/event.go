@@ -156,9 +156,11 @@ type (
 		Nonce    uint64 // see FreeNonce; required where the chain has nonces
 		HasNonce bool
 		Input    string
-		// ChainNonce is the wallet's next nonce as the chain knows it, if
-		// HasChainNonce: required while the wallet has no nonce on file, and
-		// to fill a gap below the highest. Where it is not above the nonce of a
+		// ChainNonce is the wallet's next nonce as the chain knows it, with
+		// HasChainNonce: required where the chain has nonces. Where it is above the
+		// next on file, what used the nonces between is on no file, and the event is
+		// refused: ErrUnsettled, see the package's section on unknown outbounds. Where
+		// it is not above the nonce of a
 		// transaction of this request that was declared dead, that one may still be
 		// mined, and only its own nonce is accepted: else ErrNonceGap. Where another
 		// job owns that nonce, a transfer of the wallet to itself fills it first.

@@ -128,15 +128,12 @@ func lieProperties(r rules) []explore.Property[world] {
 func TestModelSurvivesALie(t *testing.T) {
 	prepare := newRules()
 	prepare.lies = true
-	blind := prepare
-	blind.blind = true
 	dispatch := newRules()
 	dispatch.lies, dispatch.dispatch = true, true
 	told := dispatch
 	told.told = true
 	for _, tt := range []stopRun{
 		{modelRun{"prepared", prepare, 82335}, lieProperties, true},
-		{modelRun{"prepared, and nobody tells the chain's next nonce", blind, 53843}, lieProperties, false},
 		{modelRun{"dispatched", dispatch, 17494}, lieProperties, false},
 		{modelRun{"dispatched, and an operator says so first", told, 21554}, lieProperties, false},
 	} {

@@ -61,9 +61,9 @@ func (r rules) worker(w world, i int, step func(string, world)) {
 	case claimed:
 		if r.dispatch {
 			send("dispatches", w, withdrawal.Dispatched{By: who, Fence: me.fence, Reference: fmt.Sprint(j.ID, me.fence)}, actor{phase: toCall, fence: me.fence})
-		} else if to, n := w.sign(w.freeNonce(r.lies && !r.blind), modelTx{}); n >= 0 {
+		} else if to, n := w.sign(w.freeNonce(r.lies), modelTx{}); n >= 0 {
 			send("prepares "+hashOf(n), to, withdrawal.Prepared{By: who, Fence: me.fence, Hash: hashOf(n), Raw: []byte{byte(n)}, Nonce: uint64(to.txs[n].nonce), HasNonce: true,
-				ChainNonce: uint64(w.mined()), HasChainNonce: !r.blind || j.TxsOnFile == 0},
+				ChainNonce: uint64(w.mined()), HasChainNonce: true},
 				actor{phase: toSend, fence: me.fence, tx: n})
 		}
 		fail(withdrawal.Retryable)

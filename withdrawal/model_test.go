@@ -96,7 +96,6 @@ type rules struct {
 	rebump     bool
 	revert     bool
 	lies       bool // one proof of death may be wrong
-	blind      bool // workers do not say the chain's next nonce, once the wallet has one on file
 	told       bool // an operator says that what was declared dead paid, without a block
 	anothers   bool // a signer names what is another request's
 	unsent     bool // one answer "not sent" may be wrong

@@ -96,8 +96,8 @@ func (c *step) reopened(nonce, chainNext uint64, told bool) error {
 	return nil
 }
 
-// nonceFault refuses a nonce that is used, that nobody knows to be free, or
-// that leaves a gap. Whether one below the highest on file is owned by another
+// nonceFault refuses a nonce that is used or leaves a gap, and any nonce of a wallet of which the
+// chain has mined what is on no file. Whether a nonce below the highest on file is owned by another
 // job only the store's unique rule can say.
 func (p *Policy) nonceFault(c *step, e *Prepared) error {
 	w := &c.Old.Wallet
@@ -106,25 +106,89 @@ func (p *Policy) nonceFault(c *step, e *Prepared) error {
 	switch {
 	case !chain.Nonces:
 		return nil
-	case e.HasChainNonce && e.ChainNonce > MaxNonce:
+	case !e.HasChainNonce:
+		return c.refuse(statemachine.ErrInvalid, "the chain's next nonce is needed")
+	case e.ChainNonce > MaxNonce:
 		return c.refuse(statemachine.ErrInvalid, "the chain's next nonce is above 2^63 - 2")
-	case e.HasChainNonce && e.Nonce < e.ChainNonce:
+	}
+	if loaded {
+		if err := c.unknownBelow(e.ChainNonce); err != nil {
+			return err
+		}
+	}
+	switch {
+	case e.Nonce < e.ChainNonce:
 		return c.refuse(ErrNonceUsed, fmt.Sprintf("nonce %d, the chain's next is %d", e.Nonce, e.ChainNonce))
 	case !loaded:
 		return nil
-	case !e.HasChainNonce && w.NextNonce == 0:
-		return c.refuse(statemachine.ErrInvalid, "the wallet has no nonce on file: the chain's next one is needed")
-	case !e.HasChainNonce && e.Nonce < w.NextNonce:
-		return c.refuse(ErrNonceUsed, fmt.Sprintf("nonce %d, the next on file is %d, and the chain's was not told", e.Nonce, w.NextNonce))
 	}
-	next := w.NextNonce
-	if e.HasChainNonce {
-		next = max(next, e.ChainNonce)
-	}
+	next := max(w.NextNonce, e.ChainNonce)
 	if e.Nonce > next && e.Nonce-next > chain.NonceGap {
 		return c.refuse(ErrNonceGap, fmt.Sprintf("nonce %d, the next is %d", e.Nonce, next))
 	}
 	return nil
+}
+
+// unknownBelow refuses a payment of a wallet of which a nonce below the chain's next one is neither on
+// file nor told as [Used]: something that is on no file has used it. The first nonce of a wallet says
+// where its numbers begin, but after a restore, when its [Bound] does.
+func (c *step) unknownBelow(chainNext uint64) error {
+	w := &c.Old.Wallet
+	known, based := w.NextNonce, w.NextNonce != 0 || c.Old.Generation == 0
+	if chainNext <= known || w.NextNonce == 0 && based {
+		return nil
+	}
+	var used []uint64
+	for i := range c.Old.Said {
+		switch s := &c.Old.Said[i]; {
+		case s.Wallet != w.ID:
+		case s.Says == SaidUsed:
+			used = append(used, s.Number)
+		case s.Says == SaidThrough && w.NextNonce == 0:
+			known, based = s.Number, true
+		}
+	}
+	slices.Sort(used)
+	open := Open{Chain: w.Chain, Wallet: w.ID, Point: OpenBound}
+	if !based {
+		return c.refuse(&UnsettledError{Open: open}, "")
+	}
+	if known = FreeNonce(known, used); chainNext <= known {
+		return nil
+	}
+	open.Point, open.Number = OpenUntold, known
+	return c.refuse(&UnsettledError{open, []Statement{c.unknown(w.ID, known, "", fmt.Sprintf("the chain's next nonce is %d", chainNext))}}, "")
+}
+
+// unknown is the row of an unknown outbound.
+func (c *step) unknown(wallet uuid.UUID, nonce uint64, hash, reason string) Statement {
+	return Statement{Chain: c.Old.Request.Chain, Wallet: wallet, Generation: c.Old.Generation, Says: SaidUnknown, Number: nonce, Hash: hash,
+		Reason: statemachine.Bounded(reason, MaxText), Actor: c.by.Actor, At: c.by.At}
+}
+
+// UnknownOutbound is a nonce of a hot wallet that was used by a transaction on no file.
+type UnknownOutbound struct {
+	Wallet uuid.UUID
+	Nonce  uint64
+	Hash   string // empty if nobody knows it
+}
+
+// UnknownOutbounds returns what the statements tell of as unknown outbound and is open still: no
+// [Used] of the nonce was said since, no filler has the nonce, and where the hash is not known no job
+// has it either; filler and job look that up. all are in the order in which they were said.
+func UnknownOutbounds(all []Statement, filler, job func(wallet uuid.UUID, nonce uint64) bool) (open []UnknownOutbound) {
+	for i := range all {
+		s := &all[i]
+		switch u := (UnknownOutbound{s.Wallet, s.Number, s.Hash}); s.Says {
+		case SaidUsed:
+			open = slices.DeleteFunc(open, func(o UnknownOutbound) bool { return o.Wallet == u.Wallet && o.Nonce == u.Nonce })
+		case SaidUnknown:
+			if !slices.Contains(open, u) && !filler(u.Wallet, u.Nonce) && !(u.Hash == "" && job(u.Wallet, u.Nonce)) {
+				open = append(open, u)
+			}
+		}
+	}
+	return open
 }
 
 // Filler is a transaction of a hot wallet that pays no request: it fills a gap

@@ -52,9 +52,14 @@ type Withdrawal struct {
 	// [UnclaimedFor]; empty if there is none. Given as Level is, for Enqueued and Refunded.
 	Unclaimed string `json:",omitempty"`
 	// Owner is valid where the transaction that the event names is another
-	// request's, or, with the zero id, a filler; looked up for Broadcast, Resolved
-	// and PaidBy, else not valid.
+	// request's, or, with the zero id, a filler; looked up for Broadcast, Resolved,
+	// PaidBy, and ProvenDead by the use of its nonce, else not valid.
 	Owner uuid.NullUUID
+	// Generation is how often the database was put back, and Said what was said of the chain in every
+	// generation. Given as Level is: for Prepared whose ChainNonce is above Wallet.NextNonce, and for
+	// ProvenDead by the use of its nonce.
+	Generation int64       `json:",omitzero"`
+	Said       []Statement `json:",omitempty"`
 }
 
 // Request is a row of withdrawal_requests: what the user wants, who agreed, and
@@ -290,7 +295,17 @@ type HotWallet struct {
 const (
 	WalletRoleHot = "hot_wallet"
 	WalletActive  = "active"
+	// WalletUnknown: an unknown outbound has switched it off. Who knows what it was says PutHotWallet.
+	WalletUnknown = "unknown outbound"
 )
+
+// Off returns the wallet as an unknown outbound leaves it: one that is active pays no more.
+func (h HotWallet) Off() HotWallet {
+	if h.Status == WalletActive {
+		h.Status = WalletUnknown
+	}
+	return h
+}
 
 // Reservation is a difference to a wallet's row. Differences commute, so
 // concurrent steps need no lock on the wallet: add [Reservation.Delta] to
@@ -337,6 +352,9 @@ type Change struct {
 	Strays       []Stray                              // new ones, and those that were settled: by (Request, Seq)
 	Reservations []Reservation                        // signed differences, applied to the wallet's row
 	Incidents    []Incident                           // insert or ignore, by key
+	// Said are unknown outbounds, to be said in the same commit; it switches their wallets off too,
+	// see [HotWallet.Off].
+	Said []Statement
 	work
 }
 

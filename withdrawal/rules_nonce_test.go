@@ -13,8 +13,8 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// Which nonce Prepared may have: the wallet's next on file, the chain's next if
-// it was told (-1: not), and the policy's gap.
+// Which nonce Prepared may have: the wallet's next on file, the chain's next (-1: it
+// was not told), and the policy's gap.
 func TestRule4Nonce(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -23,23 +23,23 @@ func TestRule4Nonce(t *testing.T) {
 		gap         uint64
 		want        string
 	}{
-		{"the next on file", 8, 8, -1, 0, "processing"},
-		{"below the next on file, the chain's unknown", 7, 8, -1, 0, "nonce used"},
-		{"above the next on file, the chain's unknown", 9, 8, -1, 0, "nonce gap"},
-		{"nothing on file, the chain's unknown", 0, 0, -1, 0, "invalid"},
+		{"the next on file, the chain's was not told", 8, 8, -1, 0, "invalid"},
+		{"the next on file", 8, 8, 8, 0, "processing"},
+		{"below the chain's, which is the next on file", 7, 8, 8, 0, "nonce used"},
+		{"above the next on file", 9, 8, 8, 0, "nonce gap"},
+		{"above the next on file, within the gap of the policy", 10, 8, 8, 2, "processing"},
+		{"above the next on file, beyond the gap of the policy", 11, 8, 8, 2, "nonce gap"},
+		{"nothing on file, the chain's was not told", 0, 0, -1, 0, "invalid"},
 		{"nothing on file, the chain's", 702, 0, 702, 0, "processing"},
 		{"nothing on file, a gap", 705, 0, 702, 0, "nonce gap"},
 		{"nothing on file, below the chain's", 701, 0, 702, 0, "nonce used"},
 		{"a gap is filled", 702, 706, 702, 0, "processing"},
 		{"a gap is filled above the chain's next", 704, 706, 702, 0, "processing"},
-		{"below the chain's, above the file's", 9, 8, 10, 0, "nonce used"},
-		{"the chain is ahead", 10, 8, 10, 0, "processing"},
-		{"above both", 11, 8, 10, 0, "nonce gap"},
-		{"above both, within the gap of the policy", 12, 8, 10, 2, "processing"},
-		{"above both, beyond the gap of the policy", 13, 8, 10, 2, "nonce gap"},
+		{"the chain is ahead of the file", 10, 8, 10, 0, "on hold"},
+		{"the chain is ahead of the file by one", 9, 8, 9, 2, "on hold"},
 		{"the greatest, far away", withdrawal.MaxNonce, 8, 8, 0, "nonce gap"},
-		{"the greatest, in turn", withdrawal.MaxNonce, withdrawal.MaxNonce, -1, 0, "processing"},
-		{"beyond the greatest", withdrawal.MaxNonce + 1, withdrawal.MaxNonce + 1, -1, 0, "invalid"},
+		{"the greatest, in turn", withdrawal.MaxNonce, withdrawal.MaxNonce, withdrawal.MaxNonce, 0, "processing"},
+		{"beyond the greatest", withdrawal.MaxNonce + 1, withdrawal.MaxNonce + 1, 8, 0, "invalid"},
 		{"after the greatest was imported the chain's counts", 8, withdrawal.MaxNonce + 1, 8, 0, "processing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -164,23 +164,21 @@ func TestANonceThatWasSaidToBeUsedIsNot(t *testing.T) {
 		name         string
 		w            withdrawal.Withdrawal
 		nonce, chain uint64
-		told         bool
 		want         string
 		incidents    int
 	}{
-		{"above the dead one, which is used", w, 8, 8, true, "processing", 0},
-		{"above the dead one, which is not used", w, 8, 7, true, "nonce gap", 0},
-		{"below the dead one, and so is the chain's", w, 6, 6, true, "nonce gap", 0},
-		{"above the dead one, the chain's was not told", w, 8, 0, false, "processing", 0},
-		{"above the dead one, which is of another wallet", elsewhere, 8, 7, true, "processing", 0},
-		{"that of the dead one", w, 7, 7, true, "processing", 1},
-		{"above a dead stray, which is used", stray, 8, 8, true, "processing", 0},
-		{"above a dead stray, which is not used", stray, 8, 7, true, "nonce gap", 0},
-		{"that of a dead stray", stray, 7, 7, true, "processing", 1},
+		{"above the dead one, which is used", w, 8, 8, "processing", 0},
+		{"above the dead one, which is not used", w, 8, 7, "nonce gap", 0},
+		{"below the dead one, and so is the chain's", w, 6, 6, "nonce gap", 0},
+		{"above the dead one, which is of another wallet", elsewhere, 8, 7, "processing", 0},
+		{"that of the dead one", w, 7, 7, "processing", 1},
+		{"above a dead stray, which is used", stray, 8, 8, "processing", 0},
+		{"above a dead stray, which is not used", stray, 8, 7, "nonce gap", 0},
+		{"that of a dead stray", stray, 7, 7, "processing", 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			ev := prepared(tt.w.Job.ClaimedAt, tt.w.Job.Lease.Fence, "tx2", tt.nonce)
-			ev.ChainNonce, ev.HasChainNonce = tt.chain, tt.told
+			ev.ChainNonce = tt.chain
 			expect(t, policy, tt.w, ev, tt.want)
 			c, _ := policy.Apply(tt.w, ev)
 			if len(c.Incidents) != tt.incidents || tt.incidents > 0 && (c.Incidents[0].Hash != "tx1" ||

@@ -2,6 +2,7 @@ package withdrawal
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -52,7 +53,7 @@ type (
 	}
 	// Used tells of one transaction of the wallet that is mined at depth. Transfers are all
 	// that its receipt shows but the change: each must be on file of a request, Own, or
-	// told as [Unclaimed].
+	// told as [Unclaimed]. It is taken of an unknown outbound too, while nothing is recovering.
 	Used struct {
 		By
 		Wallet    uuid.UUID
@@ -141,7 +142,7 @@ var boundSourceNames = []string{"signer log", "signer list", "payer log", "margi
 
 // Saying is what a [Statement] says.
 // Values: SaidThrough, SaidCoins, SaidUntil, SaidAtDepth, SaidUsed, SaidSpends, SaidCoin, SaidPays, SaidOwn, SaidUnclaimed,
-// SaidBooks, SaidNotThis, SaidDropped.
+// SaidBooks, SaidNotThis, SaidDropped, SaidUnknown.
 type Saying = statemachine.Enum[saying]
 
 const (
@@ -158,6 +159,7 @@ const (
 	SaidBooks                       // the books were read since the time Text
 	SaidNotThis                     // output Number of Hash did not pay Request
 	SaidDropped                     // output Number of Hash keeps nothing back
+	SaidUnknown                     // unknown outbound: Hash, empty if nobody knows it, used the nonce Number and is on no file
 )
 
 type saying struct{}
@@ -165,13 +167,14 @@ type saying struct{}
 func (saying) Kind() string    { return "statement" }
 func (saying) Names() []string { return sayingNames }
 
-var sayingNames = []string{"through", "coins", "until", "at depth", "used", "spends", "coin", "pays", "own", "unclaimed", "books", "not this", "dropped"}
+var sayingNames = []string{"through", "coins", "until", "at depth", "used", "spends", "coin", "pays", "own", "unclaimed", "books", "not this", "dropped",
+	"unknown outbound"}
 
 // Statement is a row of withdrawal_statements, in the order in which they were said. Append-only.
 type Statement struct {
 	Chain      uuid.UUID
 	Wallet     uuid.UUID // zero of SaidBooks
-	Generation int64     // of the database when it was said
+	Generation int64     // of the database when it was said; 0: it was never put back
 	Says       Saying    `json:",omitzero"`
 	Number     uint64    // a nonce, a height or the number of an output, as Says tells
 	Low        uint64
@@ -217,6 +220,27 @@ type Recovery struct {
 	Wallet     HotWallet
 	Recovering bool
 	Generation int64
+	Said       []Statement // of the chain, of every generation; for Used and Bound where it is not recovering
+}
+
+// takes reports whether a statement is taken of the chain: any while the chain is recovering; what
+// ends an [Unclaimed] or an unknown outbound at any time; and the bound of a wallet that came after
+// a restore and has no nonce on file.
+func (r *Recovery) takes(ev Event) bool {
+	if r.Recovering {
+		return true
+	}
+	switch e := ev.(type) {
+	case NotThis, Dropped:
+		return r.Generation != 0
+	case Bound:
+		return r.Generation != 0 && r.Wallet.NextNonce == 0
+	case Used:
+		return slices.ContainsFunc(r.Said, func(s Statement) bool {
+			return s.Says == SaidUnknown && s.Wallet == e.Wallet && s.Number == e.Nonce
+		})
+	}
+	return false
 }
 
 // Statements returns the rows that an event of an operator becomes; now is the store's time. A
@@ -231,7 +255,7 @@ func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, er
 	switch {
 	case s.id != r.Wallet.ID || r.Wallet.ID != uuid.Nil && r.Wallet.Chain != r.Chain:
 		return nil, s.refuse(statemachine.ErrNotFound, "")
-	case !r.Recovering && (!endsUnclaimed(ev) || r.Generation == 0):
+	case !r.takes(ev):
 		return nil, s.refuse(statemachine.ErrIllegal, "its chain is not recovering")
 	}
 	s.head = Statement{Chain: r.Chain, Wallet: s.id, Generation: r.Generation, Actor: by.Actor, At: by.At}
@@ -277,14 +301,6 @@ func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, er
 		return nil, s.refuse(statemachine.ErrInvalid, s.why)
 	}
 	return s.rows, nil
-}
-
-func endsUnclaimed(ev Event) bool {
-	switch ev.(type) {
-	case NotThis, Dropped:
-		return true
-	}
-	return false
 }
 
 // statements is the work on one event.

@@ -47,6 +47,9 @@ type Stats struct {
 	// PaidAndRefunded are requests of which an incident that is not acknowledged says
 	// that they were paid after their refund, whenever it was.
 	PaidAndRefunded int64
+	// UnknownOutbound are the open ones ([UnknownOutbounds]), in the order in which they were told, at
+	// most [MaxGaps].
+	UnknownOutbound []UnknownOutbound
 
 	// ApprovalTime is the mean from created_at to the line of the log that led
 	// from pending to approved, for those lines in the window, whatever became
@@ -166,6 +169,10 @@ func Alerts(s Stats, t Thresholds) []statemachine.Alert {
 	a.Add(s.OpenIncidents > t.OpenIncidents, "open incidents",
 		"%d incidents are not acknowledged, more than %d", s.OpenIncidents, t.OpenIncidents)
 	a.Add(s.PaidAndRefunded > 0, "paid and refunded", "%d requests were refunded, and incidents say that they were paid", s.PaidAndRefunded)
+	if all := s.UnknownOutbound; len(all) > 0 {
+		a.Add(true, "unknown outbound", "%d nonces of hot wallets were used by transactions on no file: nonce %d of wallet %s by %q",
+			len(all), all[0].Nonce, all[0].Wallet, all[0].Hash)
+	}
 	gaps, first := int64(0), ""
 	for wallet, all := range s.Gaps {
 		gaps += int64(len(all))

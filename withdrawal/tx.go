@@ -129,8 +129,8 @@ func (w *Withdrawal) find(hash string) int {
 func (w *Withdrawal) NamesOthers(hash string) bool { return hash != "" && w.find(hash) < 0 }
 
 // Names returns the transaction by which an event says that w is paid, or by an
-// output of it, where it may be another request's: see Withdrawal.Owner. ok is
-// false for any other event.
+// output of it, or that it was mined in place of what is on file, where it may be
+// another request's: see Withdrawal.Owner. ok is false for any other event.
 func (w *Withdrawal) Names(ev Event) (hash string, byOutput bool, output uint32, ok bool) {
 	switch e := ev.(type) {
 	case Broadcast:
@@ -141,6 +141,10 @@ func (w *Withdrawal) Names(ev Event) (hash string, byOutput bool, output uint32,
 		}
 	case PaidBy:
 		hash, byOutput, output = e.Tx, true, e.Output
+	case ProvenDead:
+		if e.Cause == NonceUsed {
+			hash = e.Other
+		}
 	}
 	return hash, byOutput, output, w.NamesOthers(hash)
 }

@@ -289,7 +289,7 @@ func TestWhatIsNoStatement(t *testing.T) {
 			if !errors.Is(err, tt.want) || (err == nil) != (len(rows) > 0) {
 				t.Errorf("%v, %v, expected %v", rows, err, tt.want)
 			}
-			r.Recovering = false
+			r.Recovering, r.Wallet.NextNonce = false, 1
 			if _, err := p.Statements(tt.ev, r, t0); err == nil {
 				t.Error("it is taken while nothing is recovering")
 			}

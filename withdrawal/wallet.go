@@ -86,4 +86,13 @@ func NewHotWallet(h HotWallet) (HotWallet, error) {
 	return h, nil
 }
 
+// PutsWallets is [statemachine.ErrForbidden] for whoever may not insert hot wallets or switch them
+// on and off: anybody but an operator and the system.
+func PutsWallets(by By) error {
+	if by.Role != Operator && by.Role != System {
+		return fmt.Errorf("%w: %v changes no hot wallet", statemachine.ErrForbidden, by.Role)
+	}
+	return statemachine.Actor(by.Actor)
+}
+
 func label(s string) bool { return s != "" && len(s) <= 100 && statemachine.Storable(s) }

@@ -73,7 +73,7 @@ func newHost(t *testing.T, d sqlstore.Dialect) *host {
 	h.check(sqlstore.Migrate(t.Context(), h.sql, d, h.opts))
 	h.open()
 	hot := withdrawal.HotWallet{ID: wallet, Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
-	h.check(h.orders.PutHotWallet(t.Context(), hot))
+	h.check(h.orders.PutHotWallet(t.Context(), withdrawal.By{Actor: "setup", Role: withdrawal.System}, hot))
 	return h
 }
 

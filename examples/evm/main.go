@@ -88,7 +88,7 @@ func run(ctx context.Context, payments int, out io.Writer) (p proof, err error) 
 	funded := []key{s.stranger}
 	for _, name := range []string{"hot wallet 1", "hot wallet 2"} {
 		wallet := withdrawal.HotWallet{ID: statemachine.ID("wallet", name), Chain: chainID, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
-		if err := withdrawals.PutHotWallet(ctx, wallet); err != nil {
+		if err := withdrawals.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System}, wallet); err != nil {
 			return p, err
 		}
 		keys[wallet.ID] = demoKey(name)

@@ -270,6 +270,15 @@ func (s *story) usurped(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// A nonce that is used by what is on no file stops the wallet until a person knows who else has the key.
+	w, err = s.see(ctx, r, func(w *withdrawal.Withdrawal) bool { return w.Wallet.Status == withdrawal.WalletUnknown })
+	if err != nil {
+		return err
+	}
+	w.Wallet.Status = withdrawal.WalletActive
+	if err := s.PutHotWallet(ctx, withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, w.Wallet); err != nil {
+		return err
+	}
 	if w, err = s.end(ctx, r, withdrawal.RequestCompleted); err != nil {
 		return err
 	}

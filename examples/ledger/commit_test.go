@@ -28,7 +28,7 @@ import (
 func TestEveryCommit(t *testing.T) {
 	runs, orders := 2, 30
 	if os.Getenv("SETTLE_SOAK") != "" {
-		runs, orders = 16, 60
+		runs, orders = 8, 60
 	}
 	for seed := range runs {
 		t.Run(strconv.Itoa(seed), func(t *testing.T) {

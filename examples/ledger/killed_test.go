@@ -40,7 +40,7 @@ func killed(t *testing.T, db string) {
 	const lease = time.Second
 	orders, kills := 20, 8
 	if os.Getenv("SETTLE_SOAK") != "" {
-		orders, kills = 60, 20
+		orders, kills = 40, 16
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	w := newWorld(t, filepath.Join(t.TempDir(), "chain"), faults, 20*time.Millisecond)

@@ -163,8 +163,9 @@ func (s *service) open(ctx context.Context, dialect sqlstore.Dialect, policy wit
 	if _, err := s.wallets.Do(ctx, utxo.WalletOpened{Wallet: wallet, Birth: 1}); err != nil {
 		return err
 	}
-	return s.withdrawals.PutHotWallet(ctx, withdrawal.HotWallet{ID: hotWallet, Chain: chainID,
-		Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
+	return s.withdrawals.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System},
+		withdrawal.HotWallet{ID: hotWallet, Chain: chainID,
+			Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
 }
 
 func (s *service) close() error {
@@ -263,8 +264,9 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 	return server.Shutdown(ctx)
 }
 
-// faults are how the node of the demonstration misbehaves, in thousandths.
-var faults = node.Faults{Errors: 50, Slow: 20, Lost: 100, Garbled: 20, Drop: 20, Reorg: 30, Usurp: 10, Salt: 20}
+// faults are how the node of the demonstration misbehaves, in thousandths. Nobody else has the key (Usurp):
+// that switches the hot wallet off until a person says what the transaction was.
+var faults = node.Faults{Errors: 50, Slow: 20, Lost: 100, Garbled: 20, Drop: 20, Reorg: 30, Salt: 20}
 
 // genesis is the beginning of the chain: the hot wallet has plenty.
 var genesis = node.Genesis{ID: "ledger", Accounts: map[string]map[string]string{

@@ -87,7 +87,7 @@ func open(ctx context.Context, conn *sql.DB, policy withdrawal.Policy) (*store.W
 func submit(ctx context.Context, withdrawals *store.Withdrawals, chain, request uuid.UUID) error {
 	asset := statemachine.ID("asset", "USDX") // of the host's own names and numbers
 	wallet := withdrawal.HotWallet{ID: statemachine.ID("wallet", "hot"), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
-	if err := withdrawals.PutHotWallet(ctx, wallet); err != nil {
+	if err := withdrawals.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System}, wallet); err != nil {
 		return err
 	}
 	intake := withdrawal.By{Actor: "intake", Role: withdrawal.System}

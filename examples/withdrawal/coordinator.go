@@ -20,8 +20,9 @@ import (
 // errNotProven: the report says what does not hold.
 var errNotProven = errors.New("the proof failed: see the report")
 
-// chaosFaults is how the node misbehaves with -chaos.
-var chaosFaults = node.Faults{Errors: 20, Slow: 10, Lost: 20, Garbled: 10, Drop: 20, Reorg: 30, Usurp: 10, Spike: 5, Salt: 20}
+// chaosFaults is how the node misbehaves with -chaos. Nobody else has the keys (Usurp): that switches a hot
+// wallet off until a person says what the transaction was.
+var chaosFaults = node.Faults{Errors: 20, Slow: 10, Lost: 20, Garbled: 10, Drop: 20, Reorg: 30, Spike: 5, Salt: 20}
 
 // coordinator is the process that the user started.
 type coordinator struct {

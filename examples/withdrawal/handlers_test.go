@@ -118,6 +118,11 @@ func TestUsurpedNonceIsPaidAgainAtDepth(t *testing.T) {
 		t.Fatal("there is another transaction before the first is proven dead")
 	}
 	o.ticks(1)
+	off := o.eventually(request, "switched off", func(w withdrawal.Withdrawal) bool { return w.Wallet.Status == withdrawal.WalletUnknown })
+	off.Wallet.Status = withdrawal.WalletActive // a person knows who else has the key
+	if err := o.service.PutHotWallet(t.Context(), withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, off.Wallet); err != nil {
+		t.Fatal(err)
+	}
 	w := o.eventually(request, "signed again", func(w withdrawal.Withdrawal) bool { return len(w.Txs) == 2 && confirming(w) })
 	if w.Job.TxsDead != 1 || w.Txs[1].Nonce != w.Txs[0].Nonce+1 {
 		t.Errorf("dead %d, nonces %d and %d", w.Job.TxsDead, w.Txs[0].Nonce, w.Txs[1].Nonce)

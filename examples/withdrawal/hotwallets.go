@@ -50,7 +50,8 @@ func openLedger(ctx context.Context, s *store.Withdrawals, path string, wallets 
 		}
 	}
 	for w := range ours {
-		if err := s.PutHotWallet(ctx, withdrawal.HotWallet{ID: w, Chain: chainID, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
+		if err := s.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System},
+			withdrawal.HotWallet{ID: w, Chain: chainID, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
 			return g, err
 		}
 	}

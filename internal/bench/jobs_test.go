@@ -91,7 +91,8 @@ func (p *pool) withdrawals(ctx context.Context, workers int) (*withdrawals, erro
 		return nil, err
 	}
 	for range 8 {
-		if err := w.PutHotWallet(ctx, withdrawal.HotWallet{ID: uuid.New(), Chain: onChain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
+		if err := w.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System},
+			withdrawal.HotWallet{ID: uuid.New(), Chain: onChain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
 			return nil, err
 		}
 	}

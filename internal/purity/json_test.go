@@ -59,7 +59,7 @@ var jsonOf = map[string]written{
 			settings, "Policy DepositPolicy Thresholds", numbers, "Stats Waiting", failure, "Refused UnsettledError")},
 	"withdrawal": {slices.Concat(asAny(withdrawal.Events()), asAny(withdrawal.BatchEvents()), asAny(withdrawal.StatementEvents())),
 		[]any{withdrawal.Withdrawal{}, withdrawal.Step{}, withdrawal.Payout{}, withdrawal.Incident{}, withdrawal.Acknowledgement{},
-			withdrawal.Filler{}, withdrawal.OwnedNonce{}, withdrawal.Filter{}, withdrawal.Statement{}, withdrawal.Open{}},
+			withdrawal.Filler{}, withdrawal.OwnedNonce{}, withdrawal.UnknownOutbound{}, withdrawal.Cause{}, withdrawal.Filter{}, withdrawal.Statement{}, withdrawal.Open{}},
 		not(inside, "Change BatchChange Reservation Copy CopyWallet Recovery", settings, "Policy Chain ApprovalPolicy ApprovalLimits Window Thresholds",
 			numbers, "Stats Money Mean Counted", failure, "TakenError UnsettledError")},
 	"swap": {swap.Events(), []any{swap.Deposit{}, swap.Credit{}, swap.Step{}, swap.Waterline{}, swap.Scan{}, swap.Lost{}, swap.Recovery{}},

@@ -79,7 +79,7 @@ func newHost(t *testing.T, d sqlstore.Dialect) *host {
 		"PRIMARY KEY (machine, id, version))")
 	h.reopen()
 	hot := withdrawal.HotWallet{ID: h.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
-	if err := h.orders.PutHotWallet(t.Context(), hot); err != nil {
+	if err := h.orders.PutHotWallet(t.Context(), withdrawal.By{Actor: "setup", Role: withdrawal.System}, hot); err != nil {
 		t.Fatal(err)
 	}
 	return h

@@ -28,7 +28,7 @@ func BenchmarkTurn100Of100000(b *testing.B) {
 	}
 	chain := id(1)
 	wallet := withdrawal.HotWallet{ID: id(2), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
-	if err := service.PutHotWallet(ctx, wallet); err != nil {
+	if err := service.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System}, wallet); err != nil {
 		b.Fatal(err)
 	}
 	by := func(role withdrawal.Role) withdrawal.By {

@@ -98,7 +98,7 @@ func (w hotWallets) Say(statements ...withdrawal.Statement) error {
 // Statements implements [store.HotWalletRecords].
 func (w hotWallets) Statements(chain uuid.UUID, generation int64) (all []withdrawal.Statement, err error) {
 	for i := range w.said {
-		if s := &w.said[i]; s.Generation == generation && s.Chain == chain {
+		if s := &w.said[i]; s.Generation >= generation && s.Chain == chain {
 			all = append(all, *s)
 		}
 	}

@@ -42,5 +42,22 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 	}
 	s := withdrawal.StatsOf(all, now, window)
 	w.confirmingBatches(chain, s.CountBatch)
+	var said []withdrawal.Statement
+	for i := range w.said {
+		if chain == uuid.Nil || w.said[i].Chain == chain {
+			said = append(said, w.said[i])
+		}
+	}
+	owner := func(wallet uuid.UUID, nonce uint64) *nonceOwner { return w.nonces.at[walletNonce{wallet, nonce}] }
+	open := withdrawal.UnknownOutbounds(said,
+		func(wallet uuid.UUID, nonce uint64) bool {
+			o := owner(wallet, nonce)
+			return o != nil && o.filler != ""
+		},
+		func(wallet uuid.UUID, nonce uint64) bool {
+			o := owner(wallet, nonce)
+			return o != nil && o.filler == ""
+		})
+	s.UnknownOutbound = open[:min(len(open), withdrawal.MaxGaps)]
 	return s, nil
 }

@@ -81,8 +81,9 @@ var (
 
 // wallet adds an active hot wallet of the chain.
 func (h *house) wallet() {
-	h.check(h.Withdrawals.PutHotWallet(h.t.Context(), withdrawal.HotWallet{ID: uuid.New(), Chain: chain, Role: withdrawal.WalletRoleHot,
-		Status: withdrawal.WalletActive}))
+	h.check(h.Withdrawals.PutHotWallet(h.t.Context(), withdrawal.By{Actor: "setup", Role: withdrawal.System},
+		withdrawal.HotWallet{ID: uuid.New(), Chain: chain, Role: withdrawal.WalletRoleHot,
+			Status: withdrawal.WalletActive}))
 }
 
 // request makes an approved request of 100 with a job.

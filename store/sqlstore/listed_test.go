@@ -319,6 +319,7 @@ var listed = map[string]any{
 	"types":                   &types,
 	"unclaimedOf":             &unclaimedOf,
 	"unclearTenants":          &unclearTenants,
+	"unknownOutbounds":        &unknownOutbounds,
 	"unspent":                 &unspent,
 	"unspentSince":            &unspentSince,
 	"updateLeases":            &updateLeases,

@@ -87,10 +87,15 @@ func restore(ctx context.Context, db *sql.DB, d Dialect, opts Options, r *Restor
 	if err == nil {
 		err = s.Update(ctx, func(u store.Unit) error {
 			t := u.(*tx)
-			if done, err := t.notePlace(r); err != nil || done || r.Lossless {
+			done, err := t.notePlace(r)
+			if err != nil || done {
 				return err
 			}
-			_, err := service.Within(t).Recover(ctx, switches.Recovering{By: switches.By{Actor: r.Actor, Role: switches.Operator},
+			if r.Lossless { // what is lost is in the journal by the switch
+				return t.Journal().Append(statemachine.JournalLine{Actor: r.Actor, Role: switches.Operator.String(), Domain: string(store.DomainSwitches),
+					Machine: switches.Machine.Name(), ID: string(switches.Everything), Event: "Restored", Outcome: statemachine.JournalDone, Via: "lossless"})
+			}
+			_, err = service.Within(t).Recover(ctx, switches.Recovering{By: switches.By{Actor: r.Actor, Role: switches.Operator},
 				Scope: switches.Everything, Level: switches.Send, Generation: s.generation, Reason: r.Reason})
 			return inTurn(func() error { return err }, t.restoreSwaps, t.raiseFences)
 		})

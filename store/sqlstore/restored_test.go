@@ -162,6 +162,10 @@ func TestRestoredWhereNothingWasLost(t *testing.T) {
 		if err := sqlstore.Restored(context.Background(), b.DB, d, b.opts, move); err != nil {
 			t.Fatal(err)
 		}
+		lines, _, err := store.NewJournal(b.Store).Page(context.Background(), "", 100)
+		if n := len(lines); err != nil || n == 0 || lines[n-1].Event != "Restored" || lines[n-1].Actor != move.Actor || lines[n-1].Via != "lossless" {
+			t.Errorf("the journal is %v, %v", lines, err)
+		}
 		b.pending(t, bsc)
 		more, _ := b.rest(t, end)
 		defer func() { // something was lost after all

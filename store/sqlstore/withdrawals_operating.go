@@ -48,7 +48,7 @@ func (w withdrawals) Acknowledgements(request uuid.UUID) ([]withdrawal.Acknowled
 
 var (
 	statementsAbout = statement{text: "SELECT " + statementTable.columns("x.") + " FROM @withdrawal_statements x " +
-		"WHERE x.chain_id = $1 AND x.generation = $2 ORDER BY x.id"}
+		"WHERE x.chain_id = $1 AND x.generation >= $2 ORDER BY x.generation, x.id"}
 	unclaimedOf = statement{text: "SELECT " + statementTable.columns("x.") + " FROM @withdrawal_statements x " +
 		"WHERE x.chain_id = $1 AND x.says IN ('unclaimed', 'not this', 'dropped') ORDER BY x.id"}
 )

@@ -101,8 +101,16 @@ var (
 	oldestToRefund = perChain("SELECT (SELECT min(x.updated_at) FROM @withdrawal_requests x WHERE " + toRefund + "{chain x.chain_id}), " +
 		"(SELECT max(x.updated_at) FROM @withdrawal_requests x WHERE " + toRefund + "{chain x.chain_id})")
 	countPaidAndRefunded = perChain("SELECT count(*) FROM @withdrawal_requests x WHERE " + paidAndRefunded + "{chain x.chain_id}")
-	countIncidents       = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")
-	oldestQueued         = perChain("SELECT min(q.queued_at), max(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
+	// As [withdrawal.UnknownOutbounds] has it; the statement's own repetitions are left out behind it.
+	unknownOutbounds = perChain("SELECT x.operation_wallet_address_id, x.number, x.tx_hash FROM @withdrawal_statements x " +
+		"WHERE x.says = 'unknown outbound' AND NOT EXISTS (SELECT 1 FROM @withdrawal_statements u WHERE u.says = 'used' " +
+		"AND u.operation_wallet_address_id = x.operation_wallet_address_id AND u.number = x.number AND u.id > x.id) " +
+		"AND NOT EXISTS (SELECT 1 FROM @withdrawal_fillers f " +
+		"WHERE f.operation_wallet_address_id = x.operation_wallet_address_id AND f.nonce = x.number) " +
+		"AND NOT (x.tx_hash = '' AND EXISTS (SELECT 1 FROM @withdrawal_nonces n " +
+		"WHERE n.operation_wallet_address_id = x.operation_wallet_address_id AND n.nonce = x.number)){chain x.chain_id} ORDER BY x.id")
+	countIncidents = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")
+	oldestQueued   = perChain("SELECT min(q.queued_at), max(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
 		"WHERE x.status IN ('pending', 'processing'){chain x.chain_id}")
 
 	sumMoney = func() map[Dialect]map[bool]*statement {
@@ -162,6 +170,14 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 		{countIncidents, []any{from, now}, func(rows *sql.Rows) error { return rows.Scan(&s.Incidents) }},
 		{countOpenIncidents, nil, func(rows *sql.Rows) error { return rows.Scan(&s.OpenIncidents) }},
 		{countPaidAndRefunded, nil, func(rows *sql.Rows) error { return rows.Scan(&s.PaidAndRefunded) }},
+		{unknownOutbounds, nil, func(rows *sql.Rows) error {
+			var u withdrawal.UnknownOutbound
+			err := rows.Scan(always(&u.Wallet), always(&u.Nonce), always(&u.Hash))
+			if len(s.UnknownOutbound) < withdrawal.MaxGaps && !slices.Contains(s.UnknownOutbound, u) {
+				s.UnknownOutbound = append(s.UnknownOutbound, u)
+			}
+			return err
+		}},
 		{oldestQueued, nil, func(rows *sql.Rows) error { return scanWait(rows, &s, &s.OldestQueued) }},
 		{sumMoney[w.store.Dialect], []any{now}, func(rows *sql.Rows) error { return scanMoney(rows, &s) }},
 		{requestsEnded, []any{from, now}, func(rows *sql.Rows) error {

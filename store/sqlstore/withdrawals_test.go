@@ -51,7 +51,7 @@ func bankOf(t testing.TB, db database, s *sqlstore.Store, wallets ...withdrawal.
 	b.serve(t)
 	for _, w := range wallets {
 		w.Role, w.Status = withdrawal.WalletRoleHot, withdrawal.WalletActive
-		if err := b.PutHotWallet(context.Background(), w); err != nil {
+		if err := b.PutHotWallet(context.Background(), as(withdrawal.System), w); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -137,7 +137,7 @@ func (b *bank) failed(t testing.TB, chain uuid.UUID) withdrawal.Withdrawal {
 func prepared(w *withdrawal.Withdrawal) withdrawal.Prepared {
 	p := withdrawal.Prepared{By: as(withdrawal.WithdrawalWorker), Fence: w.Job.Lease.Fence, Hash: "0x" + w.Job.ID.String(), Raw: make([]byte, 110)}
 	if w.Job.Slot.Valid {
-		p.Nonce, p.HasNonce, p.HasChainNonce = w.Wallet.NextNonce, true, w.Wallet.NextNonce == 0
+		p.Nonce, p.HasNonce, p.ChainNonce, p.HasChainNonce = w.Wallet.NextNonce, true, w.Wallet.NextNonce, true
 	} else {
 		p.Input = w.Job.ID.String()
 	}

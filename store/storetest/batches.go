@@ -35,6 +35,7 @@ func Batches[T store.BatchUnit](t *testing.T, open func(testing.TB) store.Store[
 		{"a batch is stored with all its members or not at all", of.batchWithMembers},
 		{"of many batches in one transaction all are stored or none", of.batchesTogether},
 		{"one nonce, one owner job, many requests", of.batchNonce},
+		{"the nonce of a batch that was used by what is on no file switches the wallet off", of.unknownOutbound},
 		{"what is mined in the place of a batch pays members that own no nonce", of.batchInstead},
 		{"of a chain that is stopped no batch begins, and none is handed out to be sent", of.batchStopped},
 		{"of many workers each member is claimed by one, behind the slot of its wallet", of.batchClaims},

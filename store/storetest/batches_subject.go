@@ -237,7 +237,7 @@ func batchOf(id uuid.UUID, at time.Time, members ...withdrawal.Withdrawal) withd
 	e := withdrawal.BatchPrepared{By: workerAt(at), Batch: id, Hash: "batch " + id.String(), Raw: []byte{4, 0, 255}}
 	e.Pays = paysOf(members)
 	if m := &members[0]; m.Job.Slot.Valid {
-		e.Nonce, e.HasNonce, e.HasChainNonce = m.Wallet.NextNonce, true, m.Wallet.NextNonce == 0
+		e.Nonce, e.HasNonce, e.ChainNonce, e.HasChainNonce = m.Wallet.NextNonce, true, m.Wallet.NextNonce, true
 	} else {
 		e.Input = "input of " + id.String()
 	}

@@ -51,6 +51,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"a transaction, or an output of it, pays one request, and who names another's pays nothing", of.onePayer},
 		{"who has an output of a transaction may name it whole, and another may have another output", of.outputThenWhole},
 		{"a nonce is of one job or one filler, and gaps are known", of.fillers},
+		{"a nonce that was used by what is on no file switches the wallet off, until somebody knows it", of.unknownOutbound},
 
 		{"what is asked of many records is what the domain says of each", of.reads},
 
@@ -111,7 +112,7 @@ func newWithdrawals(t *testing.T, s store.Store[store.WithdrawalUnit]) *withdraw
 func (w *withdrawals) putWallet(t failer, wallet withdrawal.HotWallet) {
 	t.Helper()
 	wallet.Role, wallet.Status, wallet.BalanceReserved = withdrawal.WalletRoleHot, withdrawal.WalletActive, "0"
-	noError(t, w.service.PutHotWallet(ctx, wallet))
+	noError(t, w.service.PutHotWallet(ctx, role(withdrawal.System), wallet))
 }
 
 // id returns a new id; later ones are greater.
@@ -167,7 +168,7 @@ func (w *withdrawals) confirming(t testing.TB, chain uuid.UUID, at time.Time) wi
 func prepared(a *withdrawal.Withdrawal, at time.Time) withdrawal.Prepared {
 	p := withdrawal.Prepared{By: workerAt(at), Fence: a.Job.Lease.Fence, Hash: "tx of " + a.Job.ID.String(), Raw: []byte{1, 2, 3}}
 	if a.Job.Slot.Valid {
-		p.Nonce, p.HasNonce, p.HasChainNonce = a.Wallet.NextNonce, true, a.Wallet.NextNonce == 0
+		p.Nonce, p.HasNonce, p.ChainNonce, p.HasChainNonce = a.Wallet.NextNonce, true, a.Wallet.NextNonce, true
 	} else {
 		p.Input = "input of " + a.Job.ID.String()
 	}

@@ -224,7 +224,7 @@ func (f *fields) replaced() {
 	f.later()
 	f.do(withdrawal.Claimed{}, withdrawal.AttemptFailed{Failure: withdrawal.Retryable, Error: strings.Repeat("x\u00e9%'", withdrawal.MaxText/5)})
 	f.later()
-	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "tx 3", Raw: []byte{2}, Nonce: 8, HasNonce: true})
+	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "tx 3", Raw: []byte{2}, Nonce: 8, HasNonce: true, ChainNonce: 8, HasChainNonce: true})
 	f.later()
 	r := withdrawal.Receipt{Tx: "tx 3", GasUsed: "21000", GasPrice: "5000000000", Block: block(10)}
 	f.do(withdrawal.Elapsed{}, r)

@@ -56,6 +56,10 @@ func (c *putCopy) settle() error {
 		}
 		_, err := chains.Start(ctx, endedEvent(switches.Chain(c.chain)))
 		of := new(withdrawal.UnsettledError)
+		if err == nil { // a look-up may have met what was not told yet, which has switched it off
+			return c.service.PutHotWallet(ctx, olga,
+				withdrawal.HotWallet{ID: c.wallet, Chain: c.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
+		}
 		if !errors.As(err, &of) {
 			return err
 		}

@@ -58,6 +58,7 @@ func (w *withdrawals) nonceAfterEnd(t *testing.T) {
 			end = withdrawal.ProvenDead{By: r.By, Tx: a.Job.TxHash, Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: nonce, Block: r.Block}
 		}
 		a = w.do(t, a.Request.ID, end)
+		w.switchOn(t, a.Job.Wallet)
 		if next := w.get(t, a.Request.ID).Wallet.NextNonce; a.Txs[0].Nonce != nonce || next != nonce+1 {
 			t.Fatalf("after nonce %d, whose job is %v, the next is %d", a.Txs[0].Nonce, a.Job.Status, next)
 		}
@@ -67,7 +68,7 @@ func (w *withdrawals) nonceAfterEnd(t *testing.T) {
 	blind.Wallet = withdrawal.HotWallet{} // as if the wallet had not been loaded
 	for nonce, owner := range owners {
 		clash := prepared(&late, start)
-		clash.Nonce = uint64(nonce)
+		clash.Nonce, clash.ChainNonce = uint64(nonce), 0
 		taken(t, w.save(w.change(t, blind, clash)), withdrawal.ErrNonceTaken, owner)
 	}
 	same(t, "after refused nonces", w.get(t, late.Request.ID), late)
@@ -114,7 +115,7 @@ func (w *withdrawals) reserved(t *testing.T) {
 	if len(wallet.BalanceReserved) != withdrawal.MaxDigits+1 || wallet.BalanceReserved != greatest[1].Wallet.BalanceReserved {
 		t.Errorf("two of the greatest amounts reserve %s, and %s was returned", wallet.BalanceReserved, greatest[1].Wallet.BalanceReserved)
 	}
-	if err := w.service.PutHotWallet(ctx, wallet); err != nil {
+	if err := w.service.PutHotWallet(ctx, role(withdrawal.System), wallet); err != nil {
 		t.Error(err)
 	}
 	w.do(t, greatest[0].Request.ID, withdrawal.Cancelled{By: operatorAt(start), Reason: "not wanted"})

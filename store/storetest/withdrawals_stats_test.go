@@ -29,6 +29,7 @@ func TestStatisticsCountWhatTheirFieldsSay(t *testing.T) {
 		OldestToRefund: minute(-30), Latest: minute(60), InReview: 1, LeaseExpired: 2, CheckOverdue: 1, Incidents: 1, OpenIncidents: 1,
 		ApprovalTime: ((4*time.Minute + odd) / 9).Truncate(tick), ConfirmationTime: 10*time.Minute + (odd / 2).Truncate(tick),
 		Ended: 3, Completed: 2, Executions: 8, Retries: 1, GasUsed: "36893488147419103234", GasJobs: 2,
+		UnknownOutbound: []withdrawal.UnknownOutbound{{Wallet: evmHot2, Nonce: 3, Hash: "another"}},
 		// On evm one is sent, and one is claimed for longer than its lease; on utxos nine are open.
 		Money: []withdrawal.Money{
 			{Chain: evm, Asset: anAsset, Decimals: 18,
@@ -114,6 +115,7 @@ func countedHistory(t *testing.T, w *withdrawals) {
 		Amount: "1", Decimals: 18, Job: w.id(), AssetOnChain: tokenOnChain, Hash: "imported", Nonce: 3, HasNonce: true,
 		Wallets: []withdrawal.HotWallet{{ID: evmHot2, Chain: evm, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}},
 		withdrawal.Claimed{By: workerAt(minute(-45))},
-		withdrawal.ProvenDead{By: by(withdrawal.ConfirmationWorker, minute(-44)), Tx: "imported", Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: 3, Block: r.Block},
-		withdrawal.Claimed{By: workerAt(minute(-20))})
+		withdrawal.ProvenDead{By: by(withdrawal.ConfirmationWorker, minute(-44)), Tx: "imported", Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: 3, Block: r.Block})
+	w.switchOn(t, evmHot2)
+	w.do(t, imported, withdrawal.Claimed{By: workerAt(minute(-20))})
 }

@@ -54,7 +54,7 @@ func (w *withdrawals) switchedOff(t *testing.T) {
 	for i := range all {
 		all[i].Status = "stopped"
 	}
-	noError(t, w.service.PutHotWallet(ctx, all...))
+	noError(t, w.service.PutHotWallet(ctx, role(withdrawal.Operator), all...))
 	send := func(a withdrawal.Withdrawal, ev withdrawal.Event) error {
 		_, err := w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{ev}})
 		return err
@@ -199,12 +199,12 @@ func (w *withdrawals) bounds(t *testing.T) {
 	good := withdrawal.HotWallet{ID: w.id(), Chain: w.id(), Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 	bad := good
 	bad.BalanceReserved = "1e5"
-	refusedWith(t, w.service.PutHotWallet(ctx, good, bad), statemachine.ErrInvalid, "one of two hot wallets out of bounds")
+	refusedWith(t, w.service.PutHotWallet(ctx, role(withdrawal.Operator), good, bad), statemachine.ErrInvalid, "one of two hot wallets out of bounds")
 	if all, err := w.service.HotWallets(ctx, good.Chain); err != nil || len(all) > 0 {
 		t.Errorf("a refused call stored %+v, %v", all, err)
 	}
 	retired := withdrawal.HotWallet{ID: w.id(), Chain: utxos2, Role: withdrawal.WalletRoleHot, Status: "retired"}
-	noError(t, w.service.PutHotWallet(ctx, retired))
+	noError(t, w.service.PutHotWallet(ctx, role(withdrawal.Operator), retired))
 	id := w.id()
 	legacy := withdrawal.Imported{By: by(withdrawal.System, start), Request: id, User: aUser, Asset: anAsset, Chain: utxos2, ToAddress: "0xabc",
 		Amount: "1", Decimals: 18, CreatedAt: time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC), Job: w.id(), AssetOnChain: tokenOnChain, Hash: "legacy"}

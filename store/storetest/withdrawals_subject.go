@@ -264,7 +264,7 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	stops := w.payingChain(t)
 	idle := w.pending(t, stops, start) // by a wallet that is off now
 	idle.Wallet.Status = "retired"
-	noError(t, w.service.PutHotWallet(ctx, idle.Wallet))
+	noError(t, w.service.PutHotWallet(ctx, role(withdrawal.System), idle.Wallet))
 	w.putWallet(t, withdrawal.HotWallet{ID: w.id(), Chain: stops})
 	flagged := w.declaredNotSent(t, stops)
 	again := workerAt(flagged.Job.ScheduledAt)
@@ -310,6 +310,19 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	return append(all, w.unpaid(t)...)
 }
 
+// switchOn switches a wallet on again that an unknown outbound has switched off.
+func (w *withdrawals) switchOn(t testing.TB, id uuid.UUID) {
+	t.Helper()
+	noError(t, w.Update(ctx, func(tx store.WithdrawalUnit) error {
+		found, err := tx.HotWallets().Get(id)
+		if err != nil {
+			return err
+		}
+		found[0].Status = withdrawal.WalletActive
+		return tx.HotWallets().Put(found[0])
+	}))
+}
+
 // contradicted makes a request of a chain of its own whose dead transaction was
 // mined: it is in review with another transaction out, whose bytes are on file.
 func (w *withdrawals) contradicted(t testing.TB, at time.Time) withdrawal.Withdrawal {
@@ -320,6 +333,7 @@ func (w *withdrawals) contradicted(t testing.TB, at time.Time) withdrawal.Withdr
 	dead := receipt(&a, at, 9)
 	a = w.do(t, a.Request.ID, withdrawal.ProvenDead{By: checker, Tx: dead.Tx, Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: a.Job.Nonce, Block: dead.Block})
 	at = a.Job.ScheduledAt
+	w.switchOn(t, a.Job.Wallet)
 	a = w.do(t, a.Request.ID, withdrawal.Claimed{By: workerAt(at)})
 	p := prepared(&a, at)
 	p.Hash = "second"
@@ -355,7 +369,8 @@ func (w *withdrawals) more(tx store.WithdrawalUnit) error {
 			return err
 		}
 	}
-	return s.PutHotWallet(ctx, withdrawal.HotWallet{ID: w.id(), Chain: evm, Role: "hot_wallet", Status: "active", BalanceReserved: "0"})
+	return s.PutHotWallet(ctx, role(withdrawal.System),
+		withdrawal.HotWallet{ID: w.id(), Chain: evm, Role: "hot_wallet", Status: "active", BalanceReserved: "0"})
 }
 
 // elsewhere is a zone with another day.

@@ -21,7 +21,7 @@ type BatchHost interface {
 
 // BatchRequests is what takes the events of their requests: *store.Withdrawals does.
 type BatchRequests interface {
-	PutHotWallet(ctx context.Context, wallets ...withdrawal.HotWallet) error
+	PutHotWallet(ctx context.Context, by withdrawal.By, wallets ...withdrawal.HotWallet) error
 	Do(ctx context.Context, request uuid.UUID, events ...withdrawal.Event) (withdrawal.Withdrawal, error)
 	Get(ctx context.Context, request uuid.UUID) (withdrawal.Withdrawal, error)
 }
@@ -44,6 +44,7 @@ type batchWorld struct {
 	payouts  BatchHost
 	clock    *time.Time
 	chain    uuid.UUID
+	wallet   withdrawal.HotWallet
 	requests []uuid.UUID
 	batches  []uuid.UUID
 	stale    []withdrawal.Payout // as somebody read them
@@ -90,9 +91,8 @@ func RunBatches(t *rapid.T, n int, host BatchRequests, payouts BatchHost, clock 
 		}
 	}
 	wallet := withdrawal.HotWallet{ID: UUIDs().Draw(t, "wallet"), Chain: w.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
-	if err := host.PutHotWallet(context.Background(), wallet); err != nil {
-		t.Fatal(err)
-	}
+	w.wallet = wallet
+	w.switchOn()
 	for i := range 5 {
 		id := UUIDs().Draw(t, "request")
 		w.requests = append(w.requests, id)
@@ -448,8 +448,17 @@ func (w *batchWorld) tell(i int, r *withdrawal.Withdrawal, role withdrawal.Role)
 	}
 }
 
-// operate ends reviews by what the chain shows.
+// switchOn switches the wallet on, which an unknown outbound has switched off: the operator knows
+// whose it was.
+func (w *batchWorld) switchOn() {
+	if err := w.host.PutHotWallet(context.Background(), w.by(withdrawal.Operator), w.wallet); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// operate ends reviews by what the chain shows, and switches the wallet on.
 func (w *batchWorld) operate() {
+	w.switchOn()
 	for i := range w.requests {
 		r := w.get(i)
 		switch j := &r.Job; {

@@ -33,7 +33,7 @@ func newRecords() *records {
 		}}
 }
 
-func (r *records) PutHotWallet(_ context.Context, w ...withdrawal.HotWallet) error {
+func (r *records) PutHotWallet(_ context.Context, _ withdrawal.By, w ...withdrawal.HotWallet) error {
 	r.wallet = w[0]
 	return nil
 }

@@ -257,8 +257,11 @@ func (x *simulation) evidence(w *withdrawal.Withdrawal, by withdrawal.By, v view
 // operate is what an operator does to a request, at any moment; once it is calm,
 // what is asked of one.
 func (x *simulation) operate(id uuid.UUID) {
-	w := x.get(id)
-	by := withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
+	w, by := x.get(id), withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
+	if x.calm && w.Wallet.Status == withdrawal.WalletUnknown { // the operator knows who has the key
+		w.Wallet.Status = withdrawal.WalletActive
+		x.must(x.s.PutHotWallet(context.Background(), by, w.Wallet))
+	}
 	if w.Job.Review {
 		x.resolve(&w, by)
 		return
@@ -281,7 +284,7 @@ func (x *simulation) operate(id uuid.UUID) {
 		if x.IntN(2) == 0 {
 			wallet.Status = "disabled"
 		}
-		x.must(x.s.PutHotWallet(context.Background(), wallet))
+		x.must(x.s.PutHotWallet(context.Background(), by, wallet))
 	case w.Request.Status == withdrawal.RequestFailed:
 		if x.do(id, withdrawal.Requeued{By: by, Job: w.Job.ID, Reason: "r", NotRefunded: true}) {
 			x.ends["requeued"]++

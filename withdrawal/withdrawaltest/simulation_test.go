@@ -99,7 +99,7 @@ func newSimulation(t *testing.T, seed uint64) *simulation {
 		x.hands = append(x.hands, hand{x.s.Payments(x.id, name), withdrawal.By{Actor: name, Role: withdrawal.WithdrawalWorker}, time.Duration(x.IntN(600)-300) * time.Second, nil, time.Time{}})
 	}
 	x.hands = append(x.hands, hand{x.s.Lookups(x.id, "checker"), withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}, 0, nil, time.Time{}})
-	x.must(x.s.PutHotWallet(context.Background(), x.wallets...))
+	x.must(x.s.PutHotWallet(context.Background(), withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, x.wallets...))
 	for i := range 1 + x.IntN(4) {
 		id := uuid.UUID{3, byte(i)}
 		x.requests = append(x.requests, id)
@@ -174,7 +174,7 @@ func (x *simulation) run(ends map[string]int) {
 	x.calm = true
 	for _, w := range x.wallets {
 		w.Status = withdrawal.WalletActive
-		x.must(x.s.PutHotWallet(context.Background(), w))
+		x.must(x.s.PutHotWallet(context.Background(), withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, w))
 	}
 	for round := 0; !x.ended(); round++ {
 		if round == 600 {

@@ -362,9 +362,9 @@ CREATE TABLE @withdrawal_statements (
 	id {id},
 	chain_id {text} NOT NULL,
 	operation_wallet_address_id {uuid} REFERENCES @operation_wallet_addresses (id), -- NULL: of none
-	generation {int} NOT NULL CHECK (generation >= 1), -- of the database then
+	generation {int} NOT NULL CHECK (generation >= 0), -- of the database then
 	says {text} NOT NULL CHECK (says IN ('through', 'coins', 'until', 'at depth', 'used', 'spends', 'coin', 'pays', 'own', 'unclaimed',
-		'books', 'not this', 'dropped')),
+		'books', 'not this', 'dropped', 'unknown outbound')),
 	number {int} NOT NULL CHECK (number >= 0), -- a nonce, a height, or the number of an output
 	low {int} NOT NULL CHECK (low >= 0),
 	tx_hash {text} NOT NULL,
@@ -384,6 +384,8 @@ CREATE TABLE @withdrawal_statements (
 ) {strict};
 
 CREATE INDEX withdrawal_statements_about ON @withdrawal_statements (chain_id, generation, id);
+CREATE INDEX withdrawal_statements_used ON @withdrawal_statements (operation_wallet_address_id, number, id) WHERE says = 'used';
+CREATE INDEX withdrawal_statements_unknown ON @withdrawal_statements (id) WHERE says = 'unknown outbound';
 CREATE INDEX withdrawal_statements_unclaimed ON @withdrawal_statements (chain_id, id) WHERE says IN ('unclaimed', 'not this', 'dropped');
 
 {append only withdrawal_statements but reason of operation_wallet_address_id}

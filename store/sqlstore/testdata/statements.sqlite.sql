@@ -3619,8 +3619,8 @@ INSERT INTO @withdrawal_statements (chain_id, operation_wallet_address_id, gener
 -- statementsAbout
 SELECT x.chain_id, x.operation_wallet_address_id, x.generation, x.says, x.number, x.low, x.tx_hash, x.named, x.asset_on_chain_id, x.amount_raw, x.withdrawal_request_id, x.height, x.block_hash, x.source, x.reason, x.actor, x.at
 	FROM @withdrawal_statements x
-	WHERE x.chain_id = ?1 AND x.generation = ?2
-	ORDER BY x.id;
+	WHERE x.chain_id = ?1 AND x.generation >= ?2
+	ORDER BY x.generation, x.id;
 -- strayTable.made.insertOne
 INSERT INTO @withdrawal_strays (withdrawal_request_id, seq, job_id, claim, tx_hash, raw_tx, operation_wallet_address_id, nonce, input, by_output, output, fence, created_at, settled_at)
 	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14);
@@ -3789,6 +3789,28 @@ SELECT p.tenant
 	WHERE overpaid_at IS NOT NULL AND tenant > ?1
 	ORDER BY tenant LIMIT ?2) q
 	ORDER BY tenant LIMIT ?2;
+-- unknownOutbounds[false]
+SELECT x.operation_wallet_address_id, x.number, x.tx_hash
+	FROM @withdrawal_statements x
+	WHERE x.says = 'unknown outbound' AND NOT EXISTS (SELECT 1
+	FROM @withdrawal_statements u
+	WHERE u.says = 'used' AND u.operation_wallet_address_id = x.operation_wallet_address_id AND u.number = x.number AND u.id > x.id) AND NOT EXISTS (SELECT 1
+	FROM @withdrawal_fillers f
+	WHERE f.operation_wallet_address_id = x.operation_wallet_address_id AND f.nonce = x.number) AND NOT (x.tx_hash = '' AND EXISTS (SELECT 1
+	FROM @withdrawal_nonces n
+	WHERE n.operation_wallet_address_id = x.operation_wallet_address_id AND n.nonce = x.number))
+	ORDER BY x.id;
+-- unknownOutbounds[true]
+SELECT x.operation_wallet_address_id, x.number, x.tx_hash
+	FROM @withdrawal_statements x
+	WHERE x.says = 'unknown outbound' AND NOT EXISTS (SELECT 1
+	FROM @withdrawal_statements u
+	WHERE u.says = 'used' AND u.operation_wallet_address_id = x.operation_wallet_address_id AND u.number = x.number AND u.id > x.id) AND NOT EXISTS (SELECT 1
+	FROM @withdrawal_fillers f
+	WHERE f.operation_wallet_address_id = x.operation_wallet_address_id AND f.nonce = x.number) AND NOT (x.tx_hash = '' AND EXISTS (SELECT 1
+	FROM @withdrawal_nonces n
+	WHERE n.operation_wallet_address_id = x.operation_wallet_address_id AND n.nonce = x.number)) AND x.chain_id = ?1
+	ORDER BY x.id;
 -- unspent
 SELECT t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, t.status, t.block_height, t.is_coinbase
 	FROM @utxos u
