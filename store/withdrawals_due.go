@@ -17,7 +17,7 @@ import (
 // any transaction that begins after the call has returned; what is out goes on.
 // What [withdrawal.NewHotWallet] refuses is [statemachine.ErrInvalid]. An operator speaks, whose call
 // is in the journal with one line for each wallet, refused ones too; or the system, as a host that
-// begins: another role is [statemachine.ErrForbidden].
+// begins, which leaves off what [withdrawal.Puts] says: another role is [statemachine.ErrForbidden].
 func (s *Withdrawals) PutHotWallet(ctx context.Context, by withdrawal.By, wallets ...withdrawal.HotWallet) error {
 	checked, bad := make([]withdrawal.HotWallet, len(wallets)), withdrawal.PutsWallets(by)
 	for i := 0; i < len(wallets) && bad == nil; i++ {
@@ -37,10 +37,22 @@ func (s *Withdrawals) PutHotWallet(ctx context.Context, by withdrawal.By, wallet
 	return s.update(ctx, func(tx WithdrawalUnit) error {
 		err := bad
 		for i := 0; i < len(checked) && err == nil; i++ {
-			err = tx.HotWallets().Put(checked[i])
+			err = put(tx.HotWallets(), by, checked[i])
 		}
 		return keep(tx, time.Time{}, lines, err)
 	})
+}
+
+func put(records HotWalletRecords, by withdrawal.By, w withdrawal.HotWallet) error {
+	var old withdrawal.HotWallet
+	found, err := records.Get(w.ID)
+	if len(found) == 1 {
+		old = found[0]
+	}
+	if err != nil || !withdrawal.Puts(by, old, w) {
+		return err
+	}
+	return records.Put(w)
 }
 
 // PutFiller records a transaction of a hot wallet that pays no request, so that

@@ -295,7 +295,7 @@ type HotWallet struct {
 const (
 	WalletRoleHot = "hot_wallet"
 	WalletActive  = "active"
-	// WalletUnknown: an unknown outbound has switched it off. Who knows what it was says PutHotWallet.
+	// WalletUnknown: an unknown outbound has switched it off. An operator who knows what it was says PutHotWallet.
 	WalletUnknown = "unknown outbound"
 )
 

@@ -3,6 +3,7 @@ package withdrawal_test
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -182,6 +183,63 @@ func TestAnUnknownOutboundIsOpen(t *testing.T) {
 		has := func(is bool) func(uuid.UUID, uint64) bool { return func(uuid.UUID, uint64) bool { return is } }
 		if got := withdrawal.UnknownOutbounds(tt.said, has(tt.filler), has(tt.job)); len(got)+len(tt.want) > 0 && !reflect.DeepEqual(got, tt.want) {
 			t.Errorf("%s: %+v", tt.name, got)
+		}
+	}
+}
+
+// What an unknown outbound has switched off an operator alone switches on: the system says at each
+// start of a host that its wallets are active.
+func TestWhatAnUnknownOutboundSwitchedOffAPersonSwitchesOn(t *testing.T) {
+	active := aWallet
+	active.Status = withdrawal.WalletActive
+	of := func(status string) withdrawal.HotWallet { w := active; w.Status = status; return w }
+	cold := active
+	cold.Role = "cold"
+	for _, tt := range []struct {
+		name     string
+		old, h   withdrawal.HotWallet
+		operator bool // else the system says it
+		puts     bool
+	}{
+		{"a new one", withdrawal.HotWallet{}, active, false, true},
+		{"said again", active, active, false, false},
+		{"said again by an operator", active, active, true, true},
+		{"off by an unknown outbound", active.Off(), active, false, false},
+		{"off by an unknown outbound, an operator", active.Off(), active, true, true},
+		{"off by an unknown outbound, retired", active.Off(), of("retired"), false, true},
+		{"off by an unknown outbound, cold", active.Off(), cold, false, true},
+		{"off by another reason", of("retired"), active, false, true},
+		{"switched off", active, of("retired"), false, true},
+	} {
+		by := withdrawal.By{Role: withdrawal.System}
+		if tt.operator {
+			by.Role = withdrawal.Operator
+		}
+		if got := withdrawal.Puts(by, tt.old, tt.h); got != tt.puts {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}
+
+// The alert stands while an unknown outbound is open or a wallet is off by it, and names the wallet.
+func TestAWalletThatIsOffIsAnAlert(t *testing.T) {
+	open := []withdrawal.UnknownOutbound{{Wallet: hot, Nonce: 7, Hash: "x"}}
+	for name, tt := range map[string]struct {
+		s    withdrawal.Stats
+		want string
+	}{
+		"nothing": {},
+		"open, and off": {withdrawal.Stats{UnknownOutbound: open, WalletsOff: []uuid.UUID{hot}},
+			"nonce 7 of wallet " + hot.String() + ` by "x"; 1 wallets are`},
+		"open, switched on":  {withdrawal.Stats{UnknownOutbound: open}, "nonce 7 of wallet " + hot.String()},
+		"explained, and off": {withdrawal.Stats{WalletsOff: []uuid.UUID{hot}}, "wallet " + hot.String() + " among them"},
+	} {
+		alerts := withdrawal.Alerts(tt.s, withdrawal.Thresholds{})
+		if tt.want == "" && len(alerts) == 0 {
+			continue
+		}
+		if len(alerts) != 1 || alerts[0].Name != "unknown outbound" || tt.want == "" || !strings.Contains(alerts[0].Text, tt.want) {
+			t.Errorf("%s: %+v", name, alerts)
 		}
 	}
 }

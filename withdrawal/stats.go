@@ -50,6 +50,8 @@ type Stats struct {
 	// UnknownOutbound are the open ones ([UnknownOutbounds]), in the order in which they were told, at
 	// most [MaxGaps].
 	UnknownOutbound []UnknownOutbound
+	// WalletsOff are the hot wallets whose status is [WalletUnknown], by id, at most [MaxGaps].
+	WalletsOff []uuid.UUID
 
 	// ApprovalTime is the mean from created_at to the line of the log that led
 	// from pending to approved, for those lines in the window, whatever became
@@ -169,9 +171,14 @@ func Alerts(s Stats, t Thresholds) []statemachine.Alert {
 	a.Add(s.OpenIncidents > t.OpenIncidents, "open incidents",
 		"%d incidents are not acknowledged, more than %d", s.OpenIncidents, t.OpenIncidents)
 	a.Add(s.PaidAndRefunded > 0, "paid and refunded", "%d requests were refunded, and incidents say that they were paid", s.PaidAndRefunded)
-	if all := s.UnknownOutbound; len(all) > 0 {
-		a.Add(true, "unknown outbound", "%d nonces of hot wallets were used by transactions on no file: nonce %d of wallet %s by %q",
-			len(all), all[0].Nonce, all[0].Wallet, all[0].Hash)
+	switch all, off := s.UnknownOutbound, s.WalletsOff; {
+	case len(all) > 0:
+		a.Add(true, "unknown outbound", "%d nonces of hot wallets were used by transactions on no file: "+
+			"nonce %d of wallet %s by %q; %d wallets are switched off by it",
+			len(all), all[0].Nonce, all[0].Wallet, all[0].Hash, len(off))
+	case len(off) > 0:
+		a.Add(true, "unknown outbound",
+			"%d wallets are switched off by an unknown outbound that was explained since; wallet %s among them", len(off), off[0])
 	}
 	gaps, first := int64(0), ""
 	for wallet, all := range s.Gaps {

@@ -95,4 +95,14 @@ func PutsWallets(by By) error {
 	return statemachine.Actor(by.Actor)
 }
 
+// Puts reports whether h, said by a speaker that [PutsWallets] lets, changes the wallet that is stored as
+// old, zero if there is none. What an unknown outbound has switched off the system, which says its
+// wallets at each start of a host, does not switch on: an operator does, who knows what was sent.
+func Puts(by By, old, h HotWallet) bool {
+	if old.ID == uuid.Nil || by.Role == Operator {
+		return true
+	}
+	return old.Role != h.Role || old.Status != h.Status && !(old.Status == WalletUnknown && h.Status == WalletActive)
+}
+
 func label(s string) bool { return s != "" && len(s) <= 100 && statemachine.Storable(s) }

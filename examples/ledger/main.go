@@ -7,7 +7,11 @@
 //	curl -d '{"key":"first","amount":"2"}' localhost:8080/customers/ann/deposit
 //	curl -d '{"id":"6f1c3c52-2d0e-4c53-9d2f-0c7f5a1f7e11","customer":"ann",
 //	    "to":"0x00112233445566778899aabbccddeeff00112233","amount":"0.5"}' localhost:8080/withdrawals
-//	curl localhost:8080/customers/ann ; curl localhost:8080/audit
+//	curl localhost:8080/customers/ann ; curl localhost:8080/audit ; curl localhost:8080/alerts
+//
+// The alert "unknown outbound": somebody else has paid with the key, and the hot wallet is off. Whoever knows who it was says
+//
+//	curl -d '{"actor":"olga","reason":"the old payroll script"}' localhost:8080/hotwallet/explain
 //
 // Kill it at any moment, and start it again with the same flags: it goes on.
 //
@@ -163,9 +167,7 @@ func (s *service) open(ctx context.Context, dialect sqlstore.Dialect, policy wit
 	if _, err := s.wallets.Do(ctx, utxo.WalletOpened{Wallet: wallet, Birth: 1}); err != nil {
 		return err
 	}
-	return s.withdrawals.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System},
-		withdrawal.HotWallet{ID: hotWallet, Chain: chainID,
-			Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
+	return s.withdrawals.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System}, payingWallet)
 }
 
 func (s *service) close() error {
@@ -264,9 +266,9 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 	return server.Shutdown(ctx)
 }
 
-// faults are how the node of the demonstration misbehaves, in thousandths. Nobody else has the key (Usurp):
-// that switches the hot wallet off until a person says what the transaction was.
-var faults = node.Faults{Errors: 50, Slow: 20, Lost: 100, Garbled: 20, Drop: 20, Reorg: 30, Salt: 20}
+// faults are how the node of the demonstration misbehaves, in thousandths. Somebody else has the key too (Usurp):
+// that switches the hot wallet off until a person has it explained.
+var faults = node.Faults{Errors: 50, Slow: 20, Lost: 100, Garbled: 20, Drop: 20, Reorg: 30, Usurp: 10, Salt: 20}
 
 // genesis is the beginning of the chain: the hot wallet has plenty.
 var genesis = node.Genesis{ID: "ledger", Accounts: map[string]map[string]string{

@@ -28,6 +28,10 @@ var (
 	hotWallet = statemachine.ID("wallet", "hot")
 )
 
+// payingWallet is what the service says of the hot wallet at each start. Where it was switched off since somebody
+// else has paid with its key, the system does not switch it on.
+var payingWallet = withdrawal.HotWallet{ID: hotWallet, Chain: chainID, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+
 // key signs for the hot wallet. A host has it in a signer, and never in its program.
 var key = func() ed25519.PrivateKey {
 	seed := sha256.Sum256([]byte("the coins of the demonstration chain are worth nothing"))
@@ -144,6 +148,29 @@ func block(f *node.Found) withdrawal.Block {
 
 // errNode: nobody knows what the chain shows, for now.
 var errNode = errors.New("the node does not answer")
+
+// used is the word of an operator about the transaction that has used a nonce of the hot wallet, with
+// what the chain shows of it; nil where nothing has used it any more, so that a payment takes it.
+func used(ctx context.Context, n *node.Client, by withdrawal.By, nonce uint64, reason string) (withdrawal.Event, error) {
+	found, err := n.Nonce(ctx, hotAddress, nonce)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", errNode, err)
+	case found.Height == 0:
+		return nil, nil
+	case found.Block != found.Canonical || found.Head+1 < found.Height+node.Finality:
+		return nil, fmt.Errorf("%w: nonce %d is not used deep enough yet, say it again", statemachine.ErrIllegal, nonce)
+	}
+	u := withdrawal.Used{By: by, Wallet: hotWallet, Tx: found.Hash, Block: block(&found), Nonce: nonce,
+		Reverted: found.Reverted, Reason: reason}
+	if found.Tx != nil && !found.Reverted {
+		for i, t := range found.Tx.Transfers() {
+			u.Transfers = append(u.Transfers, withdrawal.UsedTransfer{Transfer: withdrawal.Transfer{Output: uint32(i), Payee: t.To,
+				AssetOnChain: statemachine.ID("asset", t.Asset), AmountRaw: withdrawal.Raw(t.Amount)}})
+		}
+	}
+	return u, nil
+}
 
 // paidBy is the word of an operator that a transaction paid a request, with what the chain
 // shows of it. It names no nonce, since a payment of another request may have been signed

@@ -36,6 +36,7 @@ func (a *api) handler() http.Handler {
 	mux.HandleFunc("POST /withdrawals", answer(a.submit))
 	mux.HandleFunc("GET /withdrawals/{id}", answer(a.show))
 	mux.HandleFunc("POST /withdrawals/{id}/{event}", answer(a.say))
+	mux.HandleFunc("POST /hotwallet/explain", answer(a.explain))
 	mux.HandleFunc("GET /alerts", answer(a.alerts))
 	mux.HandleFunc("GET /audit", answer(func(r *http.Request) (any, error) { return a.audit(r.Context()) }))
 	return http.MaxBytesHandler(mux, 4<<10)
@@ -229,6 +230,30 @@ func (a *api) say(r *http.Request) (any, error) {
 		return nil, fmt.Errorf("%w: nobody says %.20q", statemachine.ErrNotFound, r.PathValue("event"))
 	}
 	return shown(a.withdrawals.Do(ctx, id, event))
+}
+
+// explain takes the word of a person who knows who else has paid with the key of the hot wallet:
+// what the chain shows of each transaction on no file is stored, and the wallet pays again.
+func (a *api) explain(r *http.Request) (any, error) {
+	var in struct{ Actor, Reason string }
+	if err := read(r, &in); err != nil {
+		return nil, err
+	}
+	ctx, by := r.Context(), withdrawal.By{Actor: in.Actor, Role: withdrawal.Operator}
+	stats, err := a.withdrawals.Stats(ctx, time.Hour)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range stats.UnknownOutbound {
+		event, err := used(ctx, a.node, by, u.Nonce, in.Reason)
+		if err == nil && event != nil {
+			err = a.withdrawals.Say(ctx, event)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return stats.UnknownOutbound, a.withdrawals.PutHotWallet(ctx, by, payingWallet)
 }
 
 // alerts are what somebody has to look at.

@@ -20,9 +20,9 @@ import (
 // errNotProven: the report says what does not hold.
 var errNotProven = errors.New("the proof failed: see the report")
 
-// chaosFaults is how the node misbehaves with -chaos. Nobody else has the keys (Usurp): that switches a hot
-// wallet off until a person says what the transaction was.
-var chaosFaults = node.Faults{Errors: 20, Slow: 10, Lost: 20, Garbled: 10, Drop: 20, Reorg: 30, Spike: 5, Salt: 20}
+// chaosFaults is how the node misbehaves with -chaos. Somebody else has the keys too (Usurp), which switches a
+// hot wallet off until one of the operators has explained what was sent.
+var chaosFaults = node.Faults{Errors: 20, Slow: 10, Lost: 20, Garbled: 10, Drop: 20, Reorg: 30, Usurp: 10, Spike: 5, Salt: 20}
 
 // coordinator is the process that the user started.
 type coordinator struct {
@@ -160,6 +160,7 @@ func (c *coordinator) processes(ctx context.Context) error {
 	if err := c.until(ctx, "release", func() error { return c.operators.releaseAll(ctx) }); err != nil {
 		return err
 	}
+	workers.Go(func() { c.operators.explain(workCtx) })
 	if c.chaos {
 		chaos.Go(func() { c.killSome(chaosCtx) })
 		chaos.Go(func() { c.operators.work(chaosCtx, rand.New(rand.NewPCG(c.seed, 2))) })

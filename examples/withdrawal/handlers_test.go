@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -119,10 +120,14 @@ func TestUsurpedNonceIsPaidAgainAtDepth(t *testing.T) {
 	}
 	o.ticks(1)
 	off := o.eventually(request, "switched off", func(w withdrawal.Withdrawal) bool { return w.Wallet.Status == withdrawal.WalletUnknown })
-	off.Wallet.Status = withdrawal.WalletActive // a person knows who else has the key
-	if err := o.service.PutHotWallet(t.Context(), withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, off.Wallet); err != nil {
-		t.Fatal(err)
+	stats, err := o.service.Stats(t.Context(), time.Hour)
+	if err != nil || !slices.Equal(stats.WalletsOff, []uuid.UUID{off.Wallet.ID}) || len(stats.UnknownOutbound) != 1 {
+		t.Errorf("%v, off is %v by %v", err, stats.WalletsOff, stats.UnknownOutbound)
 	}
+	desk, over := operators{service: o.service, node: o.client, keys: demoKeys, idle: time.Millisecond}, make(chan struct{})
+	ctx, stop := context.WithCancel(t.Context())
+	go func() { desk.explain(ctx); close(over) }()
+	defer func() { stop(); <-over }()
 	w := o.eventually(request, "signed again", func(w withdrawal.Withdrawal) bool { return len(w.Txs) == 2 && confirming(w) })
 	if w.Job.TxsDead != 1 || w.Txs[1].Nonce != w.Txs[0].Nonce+1 {
 		t.Errorf("dead %d, nonces %d and %d", w.Job.TxsDead, w.Txs[0].Nonce, w.Txs[1].Nonce)
@@ -130,6 +135,10 @@ func TestUsurpedNonceIsPaidAgainAtDepth(t *testing.T) {
 	o.ticks(node.Finality)
 	o.eventually(request, "completed", completed)
 	o.proven(t.Context())
+	stats, err = o.service.Stats(t.Context(), time.Hour)
+	if err != nil || len(stats.WalletsOff)+len(stats.UnknownOutbound) > 0 || desk.explained.Load() != 1 {
+		t.Errorf("%v, off is %v by %v, %d were explained", err, stats.WalletsOff, stats.UnknownOutbound, desk.explained.Load())
+	}
 }
 
 // A transaction that left the mempool is sent again: the same bytes.

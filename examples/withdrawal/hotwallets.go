@@ -50,12 +50,15 @@ func openLedger(ctx context.Context, s *store.Withdrawals, path string, wallets 
 		}
 	}
 	for w := range ours {
-		if err := s.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System},
-			withdrawal.HotWallet{ID: w, Chain: chainID, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
+		if err := s.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System}, payingWallet(w)); err != nil {
 			return g, err
 		}
 	}
 	return g, nil
+}
+
+func payingWallet(id uuid.UUID) withdrawal.HotWallet {
+	return withdrawal.HotWallet{ID: id, Chain: chainID, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 }
 
 // hotWallets returns the ids of the first n hot wallets of a chain.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/statemachine"
@@ -25,8 +27,8 @@ type operators struct {
 	keys    signer
 	idle    time.Duration // at least, between two things that they do
 
-	cancelled, held, bumped, refused atomic.Int64
-	taken                            atomic.Pointer[string] // what was wrong and was taken
+	cancelled, held, bumped, refused, explained atomic.Int64
+	taken                                       atomic.Pointer[string] // what was wrong and was taken
 }
 
 func operator(name string) withdrawal.By {
@@ -99,6 +101,46 @@ func (o *operators) releaseAll(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// explain is the person who is called when somebody else has sent with the key of a hot wallet, which is off
+// then. Here that is known to be harmless; elsewhere the person finds out who has the key first.
+func (o *operators) explain(ctx context.Context) {
+	for ; ctx.Err() == nil; children.Pause(ctx, 10*o.idle) {
+		stats, err := o.service.Stats(ctx, time.Hour)
+		if err != nil {
+			continue
+		}
+		off := stats.WalletsOff
+		for _, u := range stats.UnknownOutbound {
+			if !o.used(ctx, u) { // later
+				off = slices.DeleteFunc(off, func(w uuid.UUID) bool { return w == u.Wallet })
+			}
+		}
+		for _, w := range off {
+			if err := o.service.PutHotWallet(ctx, operator("olga"), payingWallet(w)); err == nil {
+				o.explained.Add(1)
+			}
+		}
+	}
+}
+
+// used says what the chain shows of an unknown outbound, and reports whether its nonce is in nobody's way:
+// it is explained, or a chain that became shorter has left it free again, for a payment of ours.
+func (o *operators) used(ctx context.Context, u withdrawal.UnknownOutbound) bool {
+	found, err := o.node.Nonce(ctx, o.keys.address(u.Wallet), u.Nonce)
+	if err != nil || found.Height == 0 {
+		return err == nil
+	}
+	ev := withdrawal.Used{By: operator("olga"), Wallet: u.Wallet, Tx: found.Hash, Block: block(found), Nonce: u.Nonce,
+		Reverted: found.Reverted, Reason: "the fault of the demonstration"}
+	if found.Tx != nil && !found.Reverted {
+		for i, t := range found.Tx.Transfers() {
+			ev.Transfers = append(ev.Transfers, withdrawal.UsedTransfer{Transfer: withdrawal.Transfer{Output: uint32(i), Payee: t.To,
+				AssetOnChain: asset{}.id(t.Asset), AmountRaw: withdrawal.Raw(t.Amount)}})
+		}
+	}
+	return o.service.Say(ctx, ev) == nil // a block that is not deep is refused
 }
 
 // bump signs the same transfer with five times the gas price, and tells nobody.

@@ -68,8 +68,9 @@ type runFigures struct {
 type people struct {
 	Cancelled int64 `json:"cancelled"`
 	Held      int64 `json:"held"`
-	Bumped    int64 `json:"bumped"`  // payments, in another wallet
-	Refused   int64 `json:"refused"` // statements that were wrong
+	Bumped    int64 `json:"bumped"`    // payments, in another wallet
+	Refused   int64 `json:"refused"`   // statements that were wrong
+	Explained int64 `json:"explained"` // wallets that were off since somebody else had used their keys
 }
 
 // everything is what the database knows of one request.
@@ -151,7 +152,8 @@ func (c *coordinator) report(ctx context.Context, db store.Store[store.Unit]) (*
 	defer c.mu.Unlock()
 	c.counts.Add(c.last.Counts)
 	r.Run = runFigures{time.Since(c.started).Round(time.Millisecond).Seconds(), c.options.workers, c.killed(), c.counts, chain.Head(), chain.Reorgs,
-		people{c.operators.cancelled.Load(), c.operators.held.Load(), c.operators.bumped.Load(), c.operators.refused.Load()}}
+		people{c.operators.cancelled.Load(), c.operators.held.Load(), c.operators.bumped.Load(), c.operators.refused.Load(),
+			c.operators.explained.Load()}}
 	return r, nil
 }
 

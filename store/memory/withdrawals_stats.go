@@ -1,6 +1,8 @@
 package memory
 
 import (
+	"bytes"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -59,5 +61,12 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 			return o != nil && o.filler == ""
 		})
 	s.UnknownOutbound = open[:min(len(open), withdrawal.MaxGaps)]
+	for id, of := range w.wallets.at {
+		if of.Status == withdrawal.WalletUnknown && (chain == uuid.Nil || chain == of.Chain) {
+			s.WalletsOff = append(s.WalletsOff, id)
+		}
+	}
+	slices.SortFunc(s.WalletsOff, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	s.WalletsOff = s.WalletsOff[:min(len(s.WalletsOff), withdrawal.MaxGaps)]
 	return s, nil
 }

@@ -335,6 +335,7 @@ var listed = map[string]any{
 	"walletLockLeases":        &walletLockLeases,
 	"walletLockTable":         &walletLockTable,
 	"walletLocksOf":           &walletLocksOf,
+	"walletsOff":              &walletsOff,
 	"watched":                 &watched,
 	"watcherCounts":           &watcherCounts,
 	"watcherSets":             &watcherSets,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -109,6 +110,8 @@ var (
 		"WHERE f.operation_wallet_address_id = x.operation_wallet_address_id AND f.nonce = x.number) " +
 		"AND NOT (x.tx_hash = '' AND EXISTS (SELECT 1 FROM @withdrawal_nonces n " +
 		"WHERE n.operation_wallet_address_id = x.operation_wallet_address_id AND n.nonce = x.number)){chain x.chain_id} ORDER BY x.id")
+	walletsOff = perChain("SELECT x.id FROM @operation_wallet_addresses x WHERE x.status = 'unknown outbound'{chain x.chain_id} " +
+		"ORDER BY x.id LIMIT " + strconv.Itoa(withdrawal.MaxGaps))
 	countIncidents = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")
 	oldestQueued   = perChain("SELECT min(q.queued_at), max(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
 		"WHERE x.status IN ('pending', 'processing'){chain x.chain_id}")
@@ -177,6 +180,10 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 				s.UnknownOutbound = append(s.UnknownOutbound, u)
 			}
 			return err
+		}},
+		{walletsOff, nil, func(rows *sql.Rows) error {
+			s.WalletsOff = append(s.WalletsOff, uuid.Nil)
+			return rows.Scan(always(&s.WalletsOff[len(s.WalletsOff)-1]))
 		}},
 		{oldestQueued, nil, func(rows *sql.Rows) error { return scanWait(rows, &s, &s.OldestQueued) }},
 		{sumMoney[w.store.Dialect], []any{now}, func(rows *sql.Rows) error { return scanMoney(rows, &s) }},

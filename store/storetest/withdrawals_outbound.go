@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,9 +42,18 @@ func (o outbounds) open(what string, want ...withdrawal.UnknownOutbound) {
 	}
 }
 
-// off requires that the wallet is switched off by an unknown outbound, or is active.
+// off requires that the wallet is switched off by an unknown outbound, which the statistics name and
+// the system's word does not end, or is active.
 func (o outbounds) off(what string, is bool) {
 	o.t.Helper()
+	setup := withdrawal.HotWallet{ID: o.hot, Chain: o.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	noError(o.t, o.service.PutHotWallet(ctx, role(withdrawal.System), setup))
+	for _, of := range []uuid.UUID{{}, o.chain, o.id()} {
+		named := slices.Contains(o.stats(o.t, start, time.Hour, of).WalletsOff, o.hot)
+		if want := is && (of == uuid.Nil || of == o.chain); named != want {
+			o.t.Errorf("%s: of chain %v the wallet is named as off: %v", what, of, named)
+		}
+	}
 	wallets := must(o.service.HotWallets(ctx, o.chain))(o.t)
 	if got := wallets[0].Status; (got == withdrawal.WalletUnknown) != is || !is && got != withdrawal.WalletActive {
 		o.t.Errorf("%s: the wallet is %s", what, got)
@@ -64,7 +74,9 @@ func (o outbounds) used(nonce uint64, hash string) {
 	o.t.Helper()
 	noError(o.t, o.service.Say(ctx, withdrawal.Used{By: by(withdrawal.Operator, start), Wallet: o.hot, Block: block(5), Tx: hash, Nonce: nonce}))
 	o.open("told as used")
-	o.switchOn(o.t, o.hot)
+	on := withdrawal.HotWallet{ID: o.hot, Chain: o.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	noError(o.t, o.service.PutHotWallet(ctx, operatorAt(start), on))
+	o.off("switched on by an operator", false)
 }
 
 // unknownOutbound: a nonce of a hot wallet that was used by a transaction on no file is told by a
@@ -87,6 +99,10 @@ func (w *withdrawals) unknownOutbound(t *testing.T) {
 		t.Errorf("the payment has written %+v", got.Job)
 	}
 	refusedWith(t, errOf(w.service.Do(ctx, waits.Request.ID, withdrawal.Claimed{By: workerAt(start)})), withdrawal.ErrOnHold, "a claim of the wallet")
+	causes := w.service.Policy().ByCause([]withdrawal.Withdrawal{w.get(t, waits.Request.ID)}, start)
+	if len(causes) != 1 || causes[0].Cause.Wallet != hot || causes[0].Cause.Reason != "its wallet is hot_wallet, unknown outbound" {
+		t.Errorf("it waits for %+v", causes)
+	}
 	if due := w.due(t, store.DueWithdrawals{Kind: withdrawal.DueClaim, Chain: chain, Now: start, Limit: 10}); len(due) > 0 {
 		t.Errorf("%d are due", len(due))
 	}

@@ -164,7 +164,8 @@ func (w *withdrawals) listed(t testing.TB, all []withdrawal.Counted, f withdrawa
 }
 
 func (w *withdrawals) statistics(t *testing.T, all []withdrawal.Counted, batches []withdrawal.Payout) {
-	times, seen := []time.Time{start.In(elsewhere)}, map[string]bool{"Stats.Gaps": true, "Stats.UnknownOutbound": true} // which have rules of their own
+	times := []time.Time{start.In(elsewhere)}
+	seen := map[string]bool{"Stats.Gaps": true, "Stats.UnknownOutbound": true, "Stats.WalletsOff": true} // which have rules of their own
 	if len(batches) == 0 {
 		seen["Stats.OldestBatch"], seen["Stats.BatchesOverdue"] = true, true
 	}
@@ -210,7 +211,7 @@ func (w *withdrawals) statistics(t *testing.T, all []withdrawal.Counted, batches
 		of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return chain != uuid.Nil && chain != c.Request.Chain })
 		for _, now := range times {
 			got := w.stats(t, now, time.Hour, chain)
-			got.UnknownOutbound = nil
+			got.UnknownOutbound, got.WalletsOff = nil, nil
 			want := withdrawal.StatsOf(of, now, time.Hour)
 			for i := range batches {
 				if chain == uuid.Nil || chain == batches[i].Batch.Chain {

@@ -4198,6 +4198,16 @@ SELECT x.xpub_van, x.holder, x.fence, x.locked_at, x.seq, x.expires_at
 	WHERE x.xpub_van IN (SELECT r.xpub_van
 	FROM (SELECT u.xpub_van
 	FROM unnest($1::text::text[]) AS u(xpub_van)) AS r);
+-- walletsOff[false]
+SELECT x.id
+	FROM @operation_wallet_addresses x
+	WHERE x.status = 'unknown outbound'
+	ORDER BY x.id LIMIT 100;
+-- walletsOff[true]
+SELECT x.id
+	FROM @operation_wallet_addresses x
+	WHERE x.status = 'unknown outbound' AND x.chain_id = $1
+	ORDER BY x.id LIMIT 100;
 -- watched
 SELECT t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, t.status, t.block_height, t.is_coinbase, s.tx_hash
 	FROM @utxos u

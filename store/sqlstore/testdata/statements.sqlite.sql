@@ -3893,6 +3893,16 @@ SELECT x.xpub_van, x.holder, x.fence, x.locked_at, x.seq, x.expires_at
 	WHERE x.xpub_van IN (SELECT r.xpub_van
 	FROM (SELECT value AS xpub_van
 	FROM json_each(?1)) AS r);
+-- walletsOff[false]
+SELECT x.id
+	FROM @operation_wallet_addresses x
+	WHERE x.status = 'unknown outbound'
+	ORDER BY x.id LIMIT 100;
+-- walletsOff[true]
+SELECT x.id
+	FROM @operation_wallet_addresses x
+	WHERE x.status = 'unknown outbound' AND x.chain_id = ?1
+	ORDER BY x.id LIMIT 100;
 -- watched
 SELECT t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, t.status, t.block_height, t.is_coinbase, s.tx_hash
 	FROM @utxos u
