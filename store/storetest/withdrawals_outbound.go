@@ -107,7 +107,7 @@ func (w *withdrawals) unknownOutbound(t *testing.T) {
 		t.Errorf("%d are due", len(due))
 	}
 	w.switchOn(t, hot)
-	_, err := w.service.Held(ctx, store.HeldWithdrawal{Withdrawal: w.get(t, b.Request.ID), Events: []withdrawal.Event{ahead}})
+	_, err := w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: w.get(t, b.Request.ID), Events: []withdrawal.Event{ahead}})
 	o.unsettled("again, of a worker that has it", err, 1)
 	o.open("told twice", one)
 	o.off("told twice", true)
