@@ -69,8 +69,8 @@ func openService(ctx context.Context, conn *sql.DB, out *outside) (*service, err
 		_, err = s.Wallets.Do(ctx, utxo.WalletOpened{Wallet: wallet})
 	}
 	if err == nil {
-		err = s.Withdrawals.PutHotWallet(ctx, withdrawal.HotWallet{ID: hotWallet, Chain: chainID,
-			Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
+		err = s.Withdrawals.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System},
+			withdrawal.HotWallet{ID: hotWallet, Chain: chainID, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
 	}
 	if err == nil {
 		err = s.fund(ctx)
