@@ -149,7 +149,8 @@ func withdrawals(ctx context.Context, db *sqlstore.Store) error {
 	}
 	chain, asset, wallet := uuid.New(), uuid.New(), uuid.New()
 	system := withdrawal.By{Actor: "sizes", Role: withdrawal.System}
-	if err := s.PutHotWallet(ctx, withdrawal.HotWallet{ID: wallet, Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
+	if err := s.PutHotWallet(ctx, system,
+		withdrawal.HotWallet{ID: wallet, Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
 		return err
 	}
 	payer := withdrawal.By{Actor: "payer", Role: withdrawal.WithdrawalWorker}
