@@ -173,7 +173,8 @@ func (d *day) order(ctx context.Context, random *rand.Rand) error {
 		id[i] = byte(random.Uint32())
 	}
 	customer := customers[random.IntN(len(customers))]
-	order := withdrawal.Submitted{Request: id, ToAddress: fmt.Sprintf("0x%040x", random.Uint64()), Amount: fmt.Sprintf("%d.%03d", random.IntN(15), 1+random.IntN(999))}
+	order := withdrawal.Submitted{Request: id, ToAddress: fmt.Sprintf("0x%040x", random.Uint64()),
+		Amount: fmt.Sprintf("%d.%03d", random.IntN(15), 1+random.IntN(999))}
 	switch random.IntN(8) {
 	case 0:
 		order.ToAddress = node.Reverting // the payment is mined and moves nothing

@@ -78,7 +78,8 @@ func post(ctx context.Context, tx sqlstore.Tx, p posting) error {
 		account string
 		amount  int64
 	}{{p.Debit, -p.Amount}, {p.Credit, p.Amount}} {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO custody_accounts VALUES ($1, $2, 0) ON CONFLICT DO NOTHING", p.Asset, leg.account); err != nil {
+		const open = "INSERT INTO custody_accounts VALUES ($1, $2, 0) ON CONFLICT DO NOTHING"
+		if _, err := tx.ExecContext(ctx, open, p.Asset, leg.account); err != nil {
 			return err
 		}
 		// The statement that takes an amount compares it with what is there: two orders at once never spend the same.
@@ -97,7 +98,8 @@ func post(ctx context.Context, tx sqlstore.Tx, p posting) error {
 // same compares a posting with the one that has its key.
 func same(ctx context.Context, tx sqlstore.Tx, p posting) error {
 	var is posting
-	err := tx.QueryRowContext(ctx, "SELECT asset, debit, credit, amount FROM custody_postings WHERE subject = $1 AND kind = $2 AND number = $3",
+	err := tx.QueryRowContext(ctx, "SELECT asset, debit, credit, amount FROM custody_postings "+
+		"WHERE subject = $1 AND kind = $2 AND number = $3",
 		p.Subject, p.Kind, p.Number).Scan(&is.Asset, &is.Debit, &is.Credit, &is.Amount)
 	is.Subject, is.Kind, is.Number = p.Subject, p.Kind, p.Number
 	if err == nil && is != p {

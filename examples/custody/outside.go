@@ -35,16 +35,16 @@ type outside struct {
 	rgb     *rgbNode
 	relays  *relayServer
 	cards   *cards
-	mail    *mail
 }
 
 const blockEvery = 50 * time.Millisecond
 
 func newOutside(dir string, seed uint64) (*outside, error) {
-	o := &outside{began: time.Now(), chains: map[swap.Chain]*chain.Chain{}, mail: &mail{sent: map[string]int{}}}
+	o := &outside{began: time.Now(), chains: map[swap.Chain]*chain.Chain{}}
 	o.rgb = &rgbNode{faults: newFaults(seed, 1), transfers: map[string][]refresh.Transfer{}}
 	o.relays = &relayServer{faults: newFaults(seed, 2), relays: map[string]int{}}
-	o.cards = &cards{faults: newFaults(seed, 3), answers: map[string]statemachine.Outcome{}, paid: map[string]int64{}}
+	o.cards = &cards{faults: newFaults(seed, 3), reminders: map[string]int{},
+		answers: map[string]statemachine.Outcome{}, paid: map[string]int64{}}
 	var err error
 	if o.bitcoin, err = newBlocks(seed); err != nil {
 		return nil, err
@@ -249,11 +249,12 @@ func (s *relayServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// cards charges tenants. The same key again is the same charge.
+// cards charges tenants, and reminds them. The same key again is the same charge.
 type cards struct {
 	*faults
-	answers map[string]statemachine.Outcome // by key
-	paid    map[string]int64                // by key
+	reminders map[string]int                  // by key
+	answers   map[string]statemachine.Outcome // by key
+	paid      map[string]int64                // by key
 }
 
 func (c *cards) charge(tenant, key string, amount int64) (outcome statemachine.Outcome, text string) {
@@ -280,14 +281,9 @@ func (c *cards) lookUp(key string) (outcome statemachine.Outcome, known bool) {
 	return c.answers[key], c.answers[key] != 0
 }
 
-// mail counts the reminders.
-type mail struct {
-	mu   sync.Mutex
-	sent map[string]int // by key
-}
-
-func (m *mail) send(key string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.sent[key]++
+// remind counts a message to a tenant.
+func (c *cards) remind(key string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reminders[key]++
 }

@@ -12,7 +12,8 @@ import (
 // rgbNode in outside.go; all that is left for the service is to ask for a job with each invoice.
 
 func credentials(n int) refresh.Credentials {
-	return refresh.Credentials{XpubVan: fmt.Sprint("xpub-van-", n), XpubCol: fmt.Sprint("xpub-col-", n), MasterFingerprint: fmt.Sprintf("%08x", n)}
+	return refresh.Credentials{XpubVan: fmt.Sprint("xpub-van-", n), XpubCol: fmt.Sprint("xpub-col-", n),
+		MasterFingerprint: fmt.Sprintf("%08x", n)}
 }
 
 // invoice makes an invoice at the node, and the job that watches it until it is paid. A job that

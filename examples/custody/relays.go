@@ -21,10 +21,11 @@ func authorize(context.Context, relaysync.AuthEvent) (string, error) { return "N
 func (s *service) enroll(ctx context.Context, tenant string) error {
 	info := relaysync.Document(fmt.Sprintf(`{"name":"%s","pubkey":"%064x"}`, tenant, len(tenant)))
 	return s.DB.Update(ctx, func(tx store.Unit) error {
-		_, err := s.Tenants.Within(tx).Do(ctx, tenant, dunning.Enrolled{By: desk, Tenant: tenant, Method: dunning.Stripe}, dunning.Provisioned{By: desk},
-			dunning.Issued{By: desk, Invoice: tenant + "-1", Amount: 2100})
+		_, err := s.Tenants.Within(tx).Do(ctx, tenant, dunning.Enrolled{By: desk, Tenant: tenant, Method: dunning.Stripe},
+			dunning.Provisioned{By: desk}, dunning.Issued{By: desk, Invoice: tenant + "-1", Amount: 2100})
 		if err == nil {
-			_, err = s.Relays.Within(tx).Do(ctx, tenant+"_relay", relaysync.Created{By: host, Relay: tenant + "_relay", Tenant: tenant, Subdomain: tenant,
+			relay := tenant + "_relay"
+			_, err = s.Relays.Within(tx).Do(ctx, relay, relaysync.Created{By: host, Relay: relay, Tenant: tenant, Subdomain: tenant,
 				Config: relaysync.Config{Info: info}})
 		}
 		return err
@@ -62,7 +63,7 @@ func (s *service) bill(ctx context.Context, steps *store.TenantWork, due store.D
 				answer = dunning.ChargeMissing{By: by, Invoice: do.Invoices[0], Key: do.Key, Asked: due.At}
 			}
 		case dunning.DoNotify:
-			s.out.mail.send(do.Key)
+			s.out.cards.remind(do.Key)
 			answer = dunning.NoticeAnswered{By: by, Notice: do.Key, Outcome: statemachine.Done}
 		case dunning.DoChurn:
 			answer = dunning.Churned{By: by}

@@ -110,7 +110,8 @@ func policies() ops.Policies {
 	r.Backoff = statemachine.Backoff{Base: 200 * ms, Cap: time.Second}
 	r.Lease, r.Timeout, r.Linger, r.MaxAttempts = time.Second, 200*ms, 300*ms, 20
 	const day = time.Second // of billing
-	p.Tenants = dunning.Policy{Grace: 7 * day, FreshGrace: day, NoticeEvery: 12 * day, ChargeAgain: day, Tick: day, Hold: day, Linger: day, UnknownFor: 30 * day}
+	p.Tenants = dunning.Policy{Grace: 7 * day, FreshGrace: day, NoticeEvery: 12 * day, ChargeAgain: day,
+		Tick: day, Hold: day, Linger: day, UnknownFor: 30 * day}
 	return p
 }
 
@@ -151,7 +152,8 @@ func (s *service) work(ctx context.Context, scans bool) error {
 		func(ctx context.Context) error {
 			steps := s.Tenants.Work(name)
 			bill := func(ctx context.Context, due store.DueTenant) store.HeldTenant { return s.bill(ctx, steps, due) }
-			return worker.Run(ctx, steps, bill, worker.Options[store.DueTenant, store.HeldTenant]{Poll: pause, Retry: pause, Grace: time.Second, Log: log})
+			return worker.Run(ctx, steps, bill, worker.Options[store.DueTenant, store.HeldTenant]{
+				Poll: pause, Retry: pause, Grace: time.Second, Log: log})
 		},
 	}
 	if scans {

@@ -26,10 +26,11 @@ type swapper struct {
 	swaps *store.Swaps
 	out   *outside
 	by    swap.By
+	known map[swap.Chain]map[string]bool // what the vault sent, stored when it was final
 }
 
 func (s *service) swapper(name string) *swapper {
-	return &swapper{s.Swaps, s.out, swap.By{Actor: name, Role: swap.Worker}}
+	return &swapper{s.Swaps, s.out, swap.By{Actor: name, Role: swap.Worker}, map[swap.Chain]map[string]bool{swap.Solana: {}, swap.Nexus: {}}}
 }
 
 func (k *swapper) deposit(ctx context.Context, d swap.Deposit) store.HeldDeposit {
@@ -126,14 +127,15 @@ func begin[A any](ctx context.Context, k *swapper, s items[A], item A, t swap.Ta
 	}
 	head = headOf(&item)
 	in := head.Intent(t.Number)
-	answer := swap.Answered{By: k.by, Fence: head.Lease.Fence, Number: in.Number, Outcome: statemachine.Deferred, Reason: "the lease is almost over"}
+	answer := swap.Answered{By: k.by, Fence: head.Lease.Fence, Number: in.Number,
+		Outcome: statemachine.Deferred, Reason: "the lease is almost over"}
 	if in.SendBy.Sub(in.At) > 2*k.swaps.Deposits.Policy().CallTimeout {
 		token := usdd
 		if in.Chain == swap.Solana {
 			token = usdc
 		}
-		answer.TxID, err = k.out.swapChain(in.Chain).Send(ctx, chain.Sent{Valid: ev.LastValid, Transfer: chain.Transfer{ID: in.Signature, Vault: true,
-			From: vault, To: in.Destination, Amount: in.Net, Token: token, Memo: in.Memo, Reference: in.Reference}})
+		answer.TxID, err = k.out.swapChain(in.Chain).Send(ctx, chain.Sent{Valid: ev.LastValid, Transfer: chain.Transfer{
+			ID: in.Signature, Vault: true, From: vault, To: in.Destination, Amount: in.Net, Token: token, Memo: in.Memo, Reference: in.Reference}})
 		switch answer.Outcome, answer.Reason = statemachine.Done, ""; {
 		case errors.Is(err, chain.ErrRefused):
 			answer.Outcome, answer.Reason = statemachine.Failed, err.Error()
@@ -204,6 +206,9 @@ func (k *swapper) scan(ctx context.Context, c swap.Chain) (time.Duration, error)
 	scan.Complete, scan.Empty, scan.Tip = true, len(in) == 0, scan.Began
 	for i := range in {
 		t := &in[i]
+		if t.Time.Before(scan.From) { // was seen by an earlier scan
+			continue
+		}
 		seen := swap.Observed{By: watcher, ID: t.ID, Amount: t.Amount, From: t.From, Time: t.Time, Success: true, Finalized: t.Final}
 		if c == swap.Nexus {
 			seen.To, seen.Owner = t.To, t.From
@@ -226,8 +231,9 @@ func (k *swapper) scan(ctx context.Context, c swap.Chain) (time.Duration, error)
 	}
 	own, _, _, err := k.out.swapChain(c).History(ctx, true)
 	for i := range own {
-		if err == nil {
-			err = k.swaps.Outbound(ctx, watcher, sighting(c, &own[i]))
+		if t := &own[i]; err == nil && !k.known[c][t.ID] {
+			err = k.swaps.Outbound(ctx, watcher, sighting(c, t))
+			k.known[c][t.ID] = err == nil && t.Final
 		}
 	}
 	if err != nil {

@@ -116,8 +116,9 @@ func deposits(ctx context.Context, db *sqlstore.Store) error {
 	}
 	last := utxo.Block{Height: -1}
 	for i := range items/100 + 1 {
-		b := utxo.Connected{Block: utxo.Block{Height: int32(i), Prev: last.Hash, Hash: chainhash.HashH([]byte{byte(i)}), Time: time.Unix(int64(i), 0)}}
-		for j := range 100 * min(i, 1) { // the first block is the base of the chain, in which nothing is looked for
+		b := utxo.Connected{Block: utxo.Block{Height: int32(i), Prev: last.Hash, Hash: chainhash.HashH([]byte{byte(i)}),
+			Time: time.Unix(int64(i), 0)}}
+		for j := range 100 * min(i, 1) { // block 0 pays nobody
 			tx := wire.NewMsgTx(2)
 			tx.AddTxIn(wire.NewTxIn(&wire.OutPoint{Hash: chainhash.HashH(fmt.Append(nil, i, j))}, nil, nil))
 			tx.AddTxOut(wire.NewTxOut(100_000, fmt.Appendf(nil, "%022d", 100*i+j)))
@@ -132,12 +133,13 @@ func deposits(ctx context.Context, db *sqlstore.Store) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	credited := 0
-	return follow.Deposits(running, db, follow.Consumer{}, policy, func(_ context.Context, _ sqlstore.Tx, _ store.Unit, facts []follow.Fact) error {
+	post := func(_ context.Context, _ sqlstore.Tx, _ store.Unit, facts []follow.Fact) error {
 		if credited += len(facts); credited >= items {
 			time.AfterFunc(time.Second, stop) // behind its commit
 		}
 		return nil
-	})
+	}
+	return follow.Deposits(running, db, follow.Consumer{}, policy, post)
 }
 
 func withdrawals(ctx context.Context, db *sqlstore.Store) error {
@@ -149,8 +151,8 @@ func withdrawals(ctx context.Context, db *sqlstore.Store) error {
 	}
 	chain, asset, wallet := uuid.New(), uuid.New(), uuid.New()
 	system := withdrawal.By{Actor: "sizes", Role: withdrawal.System}
-	if err := s.PutHotWallet(ctx, system,
-		withdrawal.HotWallet{ID: wallet, Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}); err != nil {
+	hot := withdrawal.HotWallet{ID: wallet, Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	if err := s.PutHotWallet(ctx, system, hot); err != nil {
 		return err
 	}
 	payer := withdrawal.By{Actor: "payer", Role: withdrawal.WithdrawalWorker}
@@ -170,7 +172,8 @@ func withdrawals(ctx context.Context, db *sqlstore.Store) error {
 		}
 		fence := due[0].Work.Job.Lease.Fence
 		if _, err := s.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: due[0].Work, Events: []withdrawal.Event{
-			withdrawal.Prepared{By: payer, Fence: fence, Hash: hash, Raw: make([]byte, 250), Nonce: i, HasNonce: true, ChainNonce: i, HasChainNonce: true},
+			withdrawal.Prepared{By: payer, Fence: fence, Hash: hash, Raw: make([]byte, 250),
+				Nonce: i, HasNonce: true, ChainNonce: i, HasChainNonce: true},
 			withdrawal.Broadcast{By: payer, Fence: fence, Hash: hash}}}); err != nil {
 			return err
 		}
@@ -205,7 +208,8 @@ func swaps(ctx context.Context, db *sqlstore.Store) error {
 	source := s.Deposits.Work(me.Actor)
 	for i := range items {
 		id, account := fmt.Sprintf("%088d", i), fmt.Sprintf("%044d", i)
-		_, err := s.Deposits.Do(ctx, id, swap.Observed{By: watcher, ID: id, Amount: 10_000_000, From: account, Time: time.Now(), Success: true, Finalized: true})
+		_, err := s.Deposits.Do(ctx, id, swap.Observed{By: watcher, ID: id, Amount: 10_000_000, From: account,
+			Time: time.Now(), Success: true, Finalized: true})
 		if err != nil {
 			return err
 		}
@@ -214,8 +218,10 @@ func swaps(ctx context.Context, db *sqlstore.Store) error {
 			return fmt.Errorf("%d are due: %w", len(due), err)
 		}
 		fence, tx := due[0].Work.Lease.Fence, fmt.Sprintf("%064d", i)
-		d, err := s.Deposits.Do(ctx, id, swap.MemoFetched{By: me, Memos: []string{"nexus:" + account}}, swap.AccountChecked{By: me, State: swap.AccountUsable},
-			swap.Begun{By: me, Fence: fence, Number: 1, Action: swap.Send}, swap.Answered{By: me, Fence: fence, Number: 1, Outcome: statemachine.Done, TxID: tx},
+		d, err := s.Deposits.Do(ctx, id, swap.MemoFetched{By: me, Memos: []string{"nexus:" + account}},
+			swap.AccountChecked{By: me, State: swap.AccountUsable},
+			swap.Begun{By: me, Fence: fence, Number: 1, Action: swap.Send},
+			swap.Answered{By: me, Fence: fence, Number: 1, Outcome: statemachine.Done, TxID: tx},
 			swap.GivenBack{By: me, Fence: fence})
 		if err != nil {
 			return err
@@ -260,7 +266,8 @@ func (n *node) FailTransfers(context.Context, refresh.Credentials, int32) error 
 
 func refreshes(ctx context.Context, db *sqlstore.Store) error {
 	policy := refresh.DefaultPolicy()
-	policy.RefreshInterval, policy.PollInterval, policy.WalletWorkerPollInterval = 20*time.Millisecond, 10*time.Millisecond, 10*time.Millisecond
+	const soon = 10 * time.Millisecond
+	policy.RefreshInterval, policy.PollInterval, policy.WalletWorkerPollInterval = 2*soon, soon, soon
 	policy.WalletWorkerIdleTimeout, policy.MaxWalletProcesses = 10*time.Millisecond, 1
 	s, err := store.NewRefreshes(db, policy)
 	if err != nil {
@@ -268,8 +275,8 @@ func refreshes(ctx context.Context, db *sqlstore.Store) error {
 	}
 	for i := range items {
 		w := refresh.Credentials{XpubVan: fmt.Sprintf("%0111d", i), XpubCol: fmt.Sprintf("%0111d", i), MasterFingerprint: fmt.Sprintf("%08x", i)}
-		if _, err := s.Enqueue(ctx, refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API}, Credentials: w, Cause: refresh.InvoiceCreated,
-			Recipient: "utxob:" + w.XpubVan, Asset: "rgb:asset"}); err != nil {
+		if _, err := s.Enqueue(ctx, refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API}, Credentials: w,
+			Cause: refresh.InvoiceCreated, Recipient: "utxob:" + w.XpubVan, Asset: "rgb:asset"}); err != nil {
 			return err
 		}
 	}
@@ -342,7 +349,8 @@ func bills(ctx context.Context, db *sqlstore.Store) error {
 		tenant := fmt.Sprintf("tenant%03d", i/10) // who has ten
 		events := []dunning.Event{dunning.Issued{By: host, Invoice: fmt.Sprintf("%s-2026-%d", tenant, i%10), Amount: 2100}}
 		if i%10 == 0 {
-			events = append([]dunning.Event{dunning.Enrolled{By: host, Tenant: tenant, Method: dunning.Stripe}, dunning.Provisioned{By: host}}, events...)
+			enrolled := dunning.Enrolled{By: host, Tenant: tenant, Method: dunning.Stripe}
+			events = append([]dunning.Event{enrolled, dunning.Provisioned{By: host}}, events...)
 		}
 		if _, err := s.Do(ctx, tenant, events...); err != nil {
 			return err
