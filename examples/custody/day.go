@@ -222,7 +222,7 @@ func (d *day) swapIn(ctx context.Context, i int) {
 		swap.Nexus:  {ID: fmt.Sprint("credit-", i), Token: usdd, Memo: usdcTo},
 	} {
 		t.From, t.To, t.Amount, t.Time = fmt.Sprint("sender-", i), vault, amount, time.Now().UTC()
-		for d.out.swapChain(c).Receive(ctx, t) != nil && ctx.Err() == nil {
+		for d.swapper().Chain(c).Receive(ctx, t) != nil && ctx.Err() == nil {
 			wait(ctx, blockEvery)
 		}
 	}

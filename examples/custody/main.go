@@ -10,8 +10,8 @@
 // of settle and the simulated chains. The program ends with 1 if they do not agree.
 //
 // What a service copies: service.go (opens the database, and runs the loops), ledger.go (the
-// book), and the first part of deposits.go, withdrawals.go, swaps.go, refreshes.go and relays.go.
-// What stands for the world outside is in outside.go, and the day itself in day.go.
+// book), deposits.go, withdrawals.go, swaps.go, refreshes.go and relays.go. What stands for the
+// world outside is in outside.go, the day itself in day.go, and its proof in report.go.
 package main
 
 import (

@@ -75,13 +75,8 @@ func (o *outside) run(ctx context.Context, within time.Duration) error {
 	return worker.All(ctx, loops...)
 }
 
-// The clients of the chains wait for an answer for a fraction of a second, since a day is short.
-
+// client waits for an answer of the node for a fraction of a second, since a day is short.
 func (o *outside) client() *node.Client { return o.node.Client(200 * time.Millisecond) }
-
-func (o *outside) swapChain(c swap.Chain) *chain.Client {
-	return o.chains[c].Client(250 * time.Millisecond)
-}
 
 // faults draws what goes wrong with a call.
 type faults struct {

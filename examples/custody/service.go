@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/swap/payer"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/relaysync"
@@ -135,8 +136,9 @@ func (s *service) work(ctx context.Context, scans bool) error {
 		},
 		worker.Sweep{Name: "refunds", Call: s.refunds, Retry: pause, Log: log}.Run,
 		func(ctx context.Context) error {
-			k := s.swapper(name)
-			r := store.RunSwaps{Name: name, Deposit: k.deposit, Credit: k.credit, Poll: pause, Retry: pause, Grace: time.Second, Log: log}
+			k := s.swapper()
+			p := payer.Payer{Swaps: s.Swaps, World: k, Name: name}
+			r := store.RunSwaps{Name: name, Deposit: p.Deposit, Credit: p.Credit, Poll: pause, Retry: pause, Grace: time.Second, Log: log}
 			if scans {
 				r.Scan = k.scan
 			}

@@ -13,9 +13,9 @@
 // The ledgers of the chains, the SQLite files and how far the day came are in one
 // directory. Its processes end when the first one does, and a second run on the same
 // directory, with the same other arguments, continues the day. It ends with 1 if the
-// proof fails. What a host copies from here is worker.go (what
-// an item owes, and how it is sent) and watch.go (what is seen on the chains, and
-// recovery).
+// proof fails. What a host copies from here is package payer (what an item owes, and
+// how it is sent), worker.go (what a payer asks) and watch.go (what is seen on the
+// chains, and recovery).
 package main
 
 import (

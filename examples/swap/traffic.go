@@ -76,8 +76,8 @@ func (o *observation) account() swap.AccountState {
 }
 
 // mapping is what a look-up of the asset says so long after the beginning.
-func (o *observation) mapping(by swap.By, now time.Time, since time.Duration) swap.Event {
-	ev := swap.MappingLooked{By: by, Asked: now, Finding: swap.MappingMissing}
+func (o *observation) mapping(since time.Duration) swap.MappingLooked {
+	ev := swap.MappingLooked{Finding: swap.MappingMissing}
 	if o.MappedBy != "" && since >= time.Duration(o.MappedAt)*time.Millisecond {
 		ev.Finding, ev.TxID, ev.Owner, ev.Account = swap.MappingFound, o.ID, o.MappedBy, o.MappedTo
 	}

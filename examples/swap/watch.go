@@ -8,6 +8,7 @@ import (
 
 	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/examples/swap/chain"
+	"github.com/settlehq/settle/examples/swap/payer"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/swap"
@@ -35,7 +36,7 @@ func observe(ctx context.Context, s *store.Swaps, w *world, c swap.Chain) error 
 	if err != nil {
 		return err
 	}
-	all, _, _, err := w.of(c).History(ctx, false)
+	all, _, _, err := w.Chain(c).History(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -97,7 +98,7 @@ func history(ctx context.Context, s *store.Swaps, w *world, c swap.Chain, known 
 	if err != nil {
 		return err
 	}
-	all, _, _, err := w.of(c).History(ctx, true)
+	all, _, _, err := w.Chain(c).History(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func history(ctx context.Context, s *store.Swaps, w *world, c swap.Chain, known 
 		if known[t.ID] {
 			continue
 		}
-		if err := s.Outbound(ctx, observer, sighting(c, t)); err != nil {
+		if err := s.Outbound(ctx, observer, payer.Sighting(c, t)); err != nil {
 			failed = err
 			continue
 		}
@@ -152,7 +153,7 @@ func rebuild(ctx context.Context, s *store.Swaps, w *world, log func(string, ...
 		}
 		h := swap.History{Chain: c}
 		for k := range own {
-			h.Outbound = append(h.Outbound, sighting(c, &own[k]))
+			h.Outbound = append(h.Outbound, payer.Sighting(c, &own[k]))
 			reference = max(reference, own[k].Reference)
 		}
 		if c == swap.Nexus {
@@ -186,9 +187,9 @@ func rebuild(ctx context.Context, s *store.Swaps, w *world, log func(string, ...
 func (w *world) settled(ctx context.Context, c swap.Chain) (in, own []chain.Status, err error) {
 	for ctx.Err() == nil {
 		var waiting int
-		own, waiting, _, err = w.of(c).History(ctx, true)
+		own, waiting, _, err = w.Chain(c).History(ctx, true)
 		if err == nil {
-			in, _, _, err = w.of(c).History(ctx, false)
+			in, _, _, err = w.Chain(c).History(ctx, false)
 		}
 		final := err == nil && waiting == 0
 		for _, t := range append(own[:len(own):len(own)], in...) {
