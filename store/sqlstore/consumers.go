@@ -127,7 +127,7 @@ var (
 		rows: consumerTable.state(new(Consumer)).spec() + ", name text, old_fence int, old_cursor text, old_until time",
 		text: "UPDATE @settle_consumers AS x SET " + assignments(consumerTable.state(new(Consumer)).spec()) +
 			" FROM {rows} WHERE x.name = r.name AND x.lease_fence = r.old_fence AND x.cursor = r.old_cursor AND x.lease_until = r.old_until " +
-			"AND $1 = " + generation}
+			"AND $1 = " + generation + " AND NOT {newer}"}
 	parkedOf = statement{set: "aggregate text", text: "SELECT DISTINCT p.aggregate FROM @settle_parked p " +
 		"WHERE p.consumer = $1 AND p.aggregate IN (SELECT r.aggregate FROM {set})"}
 	generationsOf = statement{set: "machine text, id text, version int", text: "SELECT x.machine, x.id, x.version, " +
@@ -156,7 +156,8 @@ func (c Consumers) Get(name string) (row Consumer, err error) {
 
 // Move writes a consumer whose row still has the fence, the cursor and the lease of
 // old, which is zero for a new one. It returns false, and writes nothing, for any other. A
-// process that has opened the database before it was put back gets [store.ErrRestored].
+// process that has opened the database before it was put back gets [store.ErrRestored], one that a later migration
+// leaves no room for [ErrNewerTables].
 func (c Consumers) Move(old, row Consumer) (moved bool, err error) {
 	rows := new(batch)
 	var n int64
@@ -168,6 +169,9 @@ func (c Consumers) Move(old, row Consumer) (moved bool, err error) {
 		n, err = c.write(&moveConsumer, rows, c.store.generation)
 	}
 	if err == nil && (n == 0 || old.Name == "") {
+		if err := c.mayWrite(); err != nil {
+			return false, err
+		}
 		err = c.read(&readGeneration, nil, func(rows *sql.Rows) error {
 			var now int64
 			if err := rows.Scan(&now); err != nil || now == c.store.generation {

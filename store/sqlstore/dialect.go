@@ -42,6 +42,8 @@ func (d Dialect) String() string {
 //	{keyed}        the same for a table that is only its primary key's index
 //	{moved}        'send', which is a level of the switch, where the database is not
 //	               where it was, see [Restored]; else NULL, as always on SQLite
+//	{newer}        whether a migration that this package does not know leaves no
+//	               room for it, see ErrNewerTables
 //	{lossless}     true if a promotion loses nothing, see [Options]
 //
 // The rest needs arguments, see [statement] and, for triggers,
@@ -68,8 +70,20 @@ var macros = map[Dialect]*strings.Replacer{
 }
 
 func (s syntax) expand(text string) string {
+	if strings.Contains(text, "{newer}") {
+		text = strings.ReplaceAll(text, "{newer}", s.newer())
+	}
 	text = strings.ReplaceAll(macros[s.Dialect].Replace(text), "@", s.prefix)
 	return strings.ReplaceAll(text, "{lossless}", strconv.FormatBool(s.lossless))
+}
+
+// newer is what mayJoin asks, as SQL: a process that runs asks it in statements that it sends anyway.
+func (s syntax) newer() string {
+	latest := ""
+	for domain, version := range s.latest() {
+		latest += fmt.Sprintf(" WHEN '%s' THEN %d", domain, version)
+	}
+	return "EXISTS (SELECT 1 FROM @settle_versions v WHERE v.oldest > CASE v.domain" + latest + " END)"
 }
 
 // A statement is one SQL text for both dialects. It may take a batch of rows:

@@ -34,7 +34,7 @@ var (
 	ErrNoTables = errors.New("the tables are missing")
 	// ErrOldTables: [Migrate] has not run since this package was updated.
 	ErrOldTables = errors.New("the tables are old")
-	// ErrNewerTables: a later version of this package has migrated them.
+	// ErrNewerTables: a later version of this package has migrated them, before they were opened or since.
 	ErrNewerTables = errors.New("the tables are newer than this package")
 	// ErrForeignTables: tables with the names of ours, which Migrate has not
 	// made.

@@ -144,6 +144,7 @@ var listed = map[string]any{
 	"invoiceOwners":           &invoiceOwners,
 	"invoiceTable":            &invoiceTable,
 	"isMoved":                 &isMoved,
+	"isNewer":                 &isNewer,
 	"isRestored":              &isRestored,
 	"items":                   &items,
 	"jobLeases":               &jobLeases,

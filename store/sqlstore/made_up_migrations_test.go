@@ -13,10 +13,12 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/pressly/goose/v3"
 
 	"github.com/settlehq/settle/internal/pgtest"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/withdrawal"
@@ -200,6 +202,81 @@ func TestAMigrationThatRaisesOldestKeepsOldBinariesAway(t *testing.T) {
 		}
 		db.migrate(t)
 		db.open(t)
+	})
+}
+
+// A process that runs when a migration raises oldest stops writing: where it asks the time or the switch, where it writes
+// a line of the log, and where a consumer moves. It may read, as another may whose domains the migration leaves alone may
+// write. After the way down it goes on.
+func TestAProcessThatRunsStopsWhenOldestIsRaised(t *testing.T) {
+	pgtest.Beside(t)
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		ctx, db := t.Context(), newMigrated(t, d)
+		until := time.Now().UTC().Truncate(time.Microsecond)
+		old, now := db.at(t, until), db.open(t) // which does not ask the database for the time, and which does
+		others := db
+		others.opts.Domains = []store.Domain{store.DomainWallets, store.DomainWithdrawals}
+		other := others.open(t)
+		row := sqlstore.Consumer{Name: "c", Machines: []string{"m"}, Fence: 1, Until: until}
+		move := func(s *sqlstore.Store, old, row sqlstore.Consumer) error {
+			return s.Update(ctx, func(u store.Unit) error {
+				c, err := sqlstore.ConsumersOf(u)
+				if err == nil {
+					_, err = c.Move(old, row)
+				}
+				return err
+			})
+		}
+		if err := move(old, sqlstore.Consumer{}, row); err != nil {
+			t.Fatal(err)
+		}
+		scope := switches.Chain(bsc)
+		line := func(s *sqlstore.Store) error {
+			w, err := store.NewSwitches(s)
+			if err == nil {
+				_, _, err = w.Stop(ctx, switches.Stopped{By: switches.By{Actor: "olga", Role: switches.Operator}, Scope: scope,
+					Level: switches.Send, Reason: "a stolen key"})
+			}
+			return err
+		}
+		ask := func(s *sqlstore.Store) error {
+			return s.Update(ctx, func(u store.Unit) error { _, err := u.Switches().Ask(scope); return err })
+		}
+		clock := func(s *sqlstore.Store) error {
+			return s.Update(ctx, func(u store.Unit) error { _, err := u.Now(); return err })
+		}
+		later, _ := db.with(t, "raised")
+		later.migrate(t)
+		tries := map[string]error{"a line": line(old), "the switch": ask(old), "a consumer": move(old, row, row),
+			"a new consumer": move(old, sqlstore.Consumer{}, sqlstore.Consumer{Name: "d", Machines: []string{"m"}, Fence: 1, Until: until})}
+		if d == sqlstore.Postgres {
+			tries["the time"] = clock(now)
+		}
+		for what, err := range tries {
+			if !errors.Is(err, sqlstore.ErrNewerTables) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		for what, err := range map[string]error{"a reader": now.View(ctx, func(u store.Unit) error {
+			if _, err := u.Now(); err != nil {
+				return err
+			}
+			_, err := u.Switches().Ask(scope)
+			return err
+		}), "the new process": line(later.open(t)), "another domain": errors.Join(line(other), ask(other), clock(other))} {
+			if err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		if rows := db.rows(t, "", "SELECT name FROM "+db.table("settle_consumers")); len(rows) != 1 {
+			t.Errorf("%q are on file", rows)
+		}
+		if _, err := later.goose(t).Down(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(line(old), ask(old), move(old, row, row), clock(now)); err != nil {
+			t.Errorf("after the way down: %v", err)
+		}
 	})
 }
 

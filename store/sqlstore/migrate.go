@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
@@ -183,6 +184,19 @@ func domainOf(name string) store.Domain {
 	return store.Domain(name)
 }
 
+// latest are the last migrations of the chosen domains, in the order of their numbers.
+func (s syntax) latest() iter.Seq2[store.Domain, int64] {
+	steps := s.steps()
+	return func(yield func(store.Domain, int64) bool) {
+		for i, m := range steps {
+			later := slices.ContainsFunc(steps[i+1:], func(n step) bool { return n.domain == m.domain })
+			if !later && !yield(m.domain, m.version) {
+				return
+			}
+		}
+	}
+}
+
 // has reports whether a domain is among the chosen ones.
 func (s syntax) has(d store.Domain) bool {
 	return d == shared || d == store.DomainSwitches || len(s.domains) == 0 || slices.Contains(s.domains, d)
@@ -298,9 +312,9 @@ func (s syntax) applied(ctx context.Context, q queryer) (map[int64]noted, error)
 // mayJoin returns [ErrNewerTables] if a migration that this package does not know
 // leaves no room for it beside those who know it.
 func (s syntax) mayJoin(known map[int64]noted) error {
-	latest, ours := map[store.Domain]int64{}, map[int64]bool{}
+	latest, ours := maps.Collect(s.latest()), map[int64]bool{}
 	for _, m := range s.steps() {
-		latest[m.domain], ours[m.version] = m.version, true
+		ours[m.version] = true
 	}
 	var later []int64
 	for _, version := range slices.Sorted(maps.Keys(known)) {

@@ -36,8 +36,8 @@ var (
 	pageOfSwitches = switchTable.page("", "scope")
 
 	// One round trip: it takes the locks first and reads then, see settle_ask.
-	askSwitches = statement{text: "SELECT " + switchTable.columns("x.") + " FROM @settle_ask($1, {lossless}) x"}
-	readSwitch  = statement{text: "SELECT " + switchTable.columns("x.") + " FROM @settle_switches x WHERE x.scope IN ('everything', $1)"}
+	askSwitches = statement{text: "SELECT " + switchTable.columns("x.") + " FROM @settle_ask($1, {lossless}) x" + orNewer}
+	readSwitch  = statement{text: "SELECT " + switchTable.columns("x.") + " FROM @settle_switches x WHERE x.scope IN ('everything', $1)" + orNewer}
 	isMoved     = statement{text: "SELECT {moved}"}
 
 	// quietScope tries the exclusive lock and gives it back in the same statement. The try does
@@ -49,6 +49,9 @@ var (
 		"AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()) " +
 		"AND (l.classid::bigint << 32 | l.objid::bigint) = " + switchLock + " ORDER BY a.xact_start, l.pid"}
 )
+
+// orNewer adds a row where a migration leaves no room for this process.
+const orNewer = " UNION ALL SELECT '" + newerRow + "', 'on', NULL, NULL, NULL, true, 'send', 0, NULL, 1 WHERE {newer}"
 
 // switchLock is the lock of a scope, as settle_ask takes it.
 const switchLock = "hashtextextended('@settle_switches ' || $1, 0)"
@@ -88,16 +91,20 @@ func (r switchRecords) Ask(scope switches.Scope) (switches.State, error) {
 		st = &askSwitches
 	}
 	var all, own switches.Switch
-	moved := false
+	moved, late := false, false
 	err := switchTable.read(r.tx, st, nil, func(s *switches.Switch) {
 		if s.Scope == switches.Everything {
 			all = *s
 		}
 		moved = moved || s.Scope == movedRow
+		late = late || s.Scope == newerRow
 		if s.Scope == scope {
 			own = *s
 		}
 	}, string(scope))
+	if err == nil && !r.view {
+		err = newer(late)
+	}
 	if err == nil && st == &readSwitch && r.store.Dialect == Postgres {
 		moved, err = r.moved()
 	}
@@ -111,6 +118,9 @@ func (r switchRecords) Ask(scope switches.Scope) (switches.State, error) {
 // movedRow is the scope of the row by which settle_ask says that the database is not
 // where it was.
 const movedRow = "moved"
+
+// newerRow is the scope of the row by which a migration says that it leaves no room.
+const newerRow = "newer"
 
 func (t *tx) moved() (is bool, err error) {
 	err = t.read(&isMoved, nil, func(rows *sql.Rows) error {

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 
@@ -26,14 +27,15 @@ const (
 // concurrent writers and needs a horizon, see the migration. It writes nothing where
 // that would sort before what observers have seen, and nothing for a process that has
 // opened the database before it was put back: versions, fences and numbers of that
-// process may be given to other contents now.
+// process may be given to other contents now. Nor does it for a process that has opened the
+// database before a migration which leaves no room for it.
 var writeTransitions = map[Dialect]*statement{
 	SQLite: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) " +
-		"SELECT 0, " + columnNames(transitionRows, "r.") + " FROM {rows} WHERE $1 = " + generation},
+		"SELECT 0, " + columnNames(transitionRows, "r.") + " FROM {rows} WHERE $1 = " + generation + " AND NOT {newer}"},
 	Postgres: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) " +
 		"SELECT greatest((SELECT " + base + " + pg_current_xact_id()::text::bigint), (SELECT p.horizon FROM @transitions p " +
 		"WHERE r.version > 1 AND p.machine = r.machine AND p.id = r.id ORDER BY p.version DESC LIMIT 1)), " + columnNames(transitionRows, "r.") +
-		" FROM {rows} WHERE $1 = (SELECT " + generation + ") AND NOT (SELECT " + restored + ")"},
+		" FROM {rows} WHERE $1 = (SELECT " + generation + ") AND NOT (SELECT " + restored + ") AND NOT {newer}"},
 }
 
 // logTransitions appends to the audit trail of any machine. A version that is
@@ -49,12 +51,32 @@ func logTransitions[ID comparable](t *tx, log []statemachine.Transition[ID]) err
 	}
 	n, err := t.write(writeTransitions[t.store.Dialect], rows, t.store.generation)
 	if err == nil && n == 0 {
-		err = store.ErrRestored
+		err = cmp.Or(t.mayWrite(), store.ErrRestored)
 	}
 	if err != nil {
 		return fmt.Errorf("audit trail: %w", err)
 	}
 	return nil
+}
+
+var isNewer = statement{text: "SELECT {newer}"}
+
+// mayWrite reports a migration that came while the process ran, see [ErrNewerTables].
+func (t *tx) mayWrite() error {
+	return t.read(&isNewer, nil, func(rows *sql.Rows) error {
+		var is bool
+		if err := rows.Scan(&is); err != nil {
+			return err
+		}
+		return newer(is)
+	})
+}
+
+func newer(is bool) error {
+	if !is {
+		return nil
+	}
+	return fmt.Errorf("%w: they were migrated while this process ran: start a later version", ErrNewerTables)
 }
 
 const transitionColumns = "SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data FROM @transitions "

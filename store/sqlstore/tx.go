@@ -330,11 +330,19 @@ func (t *tx) Now() (time.Time, error) {
 		return time.Now().UTC().Truncate(time.Microsecond), nil
 	}
 	var now time.Time
-	err := t.read(&selectNow, nil, func(rows *sql.Rows) error { return rows.Scan(&now) })
+	err := t.read(&selectNow, nil, func(rows *sql.Rows) error {
+		var is bool
+		if err := rows.Scan(&now, &is); err != nil || t.view {
+			return err
+		}
+		return newer(is)
+	})
 	return now.UTC(), err
 }
 
-var selectNow = statement{text: "SELECT clock_timestamp()"}
+// selectNow is nearly every transaction's first statement, so that a process stops at once which a migration
+// leaves no room for, also where it writes no line of the log.
+var selectNow = statement{text: "SELECT clock_timestamp(), {newer}"}
 
 // one requires that a write changed exactly one row.
 func (t *tx) one(what string, st *statement, scalars ...any) error {

@@ -132,7 +132,11 @@ WITH RECURSIVE walk(tx_hash) AS (SELECT r.tx_hash
 	WHERE t.tx_hash = w.tx_hash AND ($1 = 1 AND t.status <> 'published' OR $1 = 2 AND coalesce(t.block_height, -1) < 0) OFFSET 0) n;
 -- askSwitches
 SELECT x.scope, x.level, x.actor, x.reason, x.since, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
-	FROM @settle_ask($1, false) x;
+	FROM @settle_ask($1, false) x
+	UNION ALL SELECT 'newer', 'on', NULL, NULL, NULL, true, 'send', 0, NULL, 1
+	WHERE EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END);
 -- askedScope
 SELECT coalesce(l.pid, 0), a.xact_start, coalesce(a.application_name, ''), coalesce(a.state, '')
 	FROM pg_locks l
@@ -2357,6 +2361,10 @@ UPDATE @invoices AS x
 	WHERE x.id = r.id AND x.version = r.old_version;
 -- isMoved
 SELECT (SELECT CASE WHEN @settle_moved(false) THEN 'send' END);
+-- isNewer
+SELECT EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END);
 -- isRestored
 SELECT coalesce((SELECT l.horizon
 	FROM @transitions l
@@ -2893,7 +2901,9 @@ UPDATE @settle_consumers AS x
 	FROM unnest($2::text::text[], $3::text::text[], $4::text::bigint[], $5::text::timestamptz[], $6::text::boolean[], $7::text::text[], $8::text::timestamptz[], $9::text::bigint[], $10::text::text[], $11::text::bigint[], $12::text::text[], $13::text::timestamptz[]) AS u(machines, cursor, lease_fence, lease_until, stopped, error, failed_at, late, name, old_fence, old_cursor, old_until) LIMIT (SELECT NULL::bigint)) AS r
 	WHERE x.name = r.name AND x.lease_fence = r.old_fence AND x.cursor = r.old_cursor AND x.lease_until = r.old_until AND $1 = (SELECT g.generation
 	FROM @settle_places g
-	ORDER BY g.n DESC LIMIT 1);
+	ORDER BY g.n DESC LIMIT 1) AND NOT EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END);
 -- moveDeposits
 UPDATE @deposits AS x
 	SET block_height = r.block_height, block_hash = r.block_hash, in_chain = r.in_chain, state = r.state, round = r.round, depth = r.depth, deep_at = r.deep_at, reversed_by = r.reversed_by, reason = r.reason, changed_at = r.changed_at
@@ -3126,7 +3136,11 @@ SELECT (SELECT g.generation
 -- readSwitch
 SELECT x.scope, x.level, x.actor, x.reason, x.since, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_switches x
-	WHERE x.scope IN ('everything', $1);
+	WHERE x.scope IN ('everything', $1)
+	UNION ALL SELECT 'newer', 'on', NULL, NULL, NULL, true, 'send', 0, NULL, 1
+	WHERE EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END);
 -- recent
 SELECT t.block_height, sum(coalesce((SELECT sum(u.amount)
 	FROM @utxos u
@@ -3589,7 +3603,9 @@ SELECT n.*
 	FROM @withdrawal_txs t
 	WHERE t.batch_id = r.id OFFSET 0) n;
 -- selectNow
-SELECT clock_timestamp();
+SELECT clock_timestamp(), EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END);
 -- selectOwners
 SELECT n.*
 	FROM (SELECT u.owner_tag
@@ -4354,4 +4370,6 @@ INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, t
 	FROM @transitions l
 	ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > (SELECT b.base
 	FROM @settle_places b
-	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false));
+	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false)) AND NOT EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END);

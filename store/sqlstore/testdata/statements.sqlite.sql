@@ -114,7 +114,11 @@ WITH RECURSIVE walk(tx_hash) AS (SELECT r.tx_hash
 	WHERE t.tx_hash = w.tx_hash AND (?1 = 1 AND t.status <> 'published' OR ?1 = 2 AND coalesce(t.block_height, -1) < 0);
 -- askSwitches
 SELECT x.scope, x.level, x.actor, x.reason, x.since, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
-	FROM @settle_ask(?1, false) x;
+	FROM @settle_ask(?1, false) x
+	UNION ALL SELECT 'newer', 'on', NULL, NULL, NULL, true, 'send', 0, NULL, 1
+	WHERE EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END);
 -- askedScope
 SELECT coalesce(l.pid, 0), a.xact_start, coalesce(a.application_name, ''), coalesce(a.state, '')
 	FROM pg_locks l
@@ -2159,6 +2163,10 @@ UPDATE @invoices AS x
 	WHERE x.id = ?26 AND x.version = ?27;
 -- isMoved
 SELECT NULL;
+-- isNewer
+SELECT EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END);
 -- isRestored
 SELECT coalesce((SELECT l.horizon
 	FROM @transitions l
@@ -2675,7 +2683,9 @@ UPDATE @settle_consumers AS x
 	SET machines = ?2, cursor = ?3, lease_fence = ?4, lease_until = ?5, stopped = ?6, error = ?7, failed_at = ?8, late = ?9
 	WHERE x.name = ?10 AND x.lease_fence = ?11 AND x.cursor = ?12 AND x.lease_until = ?13 AND ?1 = (SELECT g.generation
 	FROM @settle_places g
-	ORDER BY g.n DESC LIMIT 1);
+	ORDER BY g.n DESC LIMIT 1) AND NOT EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END);
 -- moveDeposits
 UPDATE @deposits AS x
 	SET block_height = ?1, block_hash = ?2, in_chain = ?3, state = ?4, round = ?5, depth = ?6, deep_at = ?7, reversed_by = ?8, reason = ?9, changed_at = ?10
@@ -2918,7 +2928,11 @@ SELECT (SELECT g.generation
 -- readSwitch
 SELECT x.scope, x.level, x.actor, x.reason, x.since, x.recovering, x.recovery, x.generation, x.recovered_at, x.version
 	FROM @settle_switches x
-	WHERE x.scope IN ('everything', ?1);
+	WHERE x.scope IN ('everything', ?1)
+	UNION ALL SELECT 'newer', 'on', NULL, NULL, NULL, true, 'send', 0, NULL, 1
+	WHERE EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END);
 -- recent
 SELECT t.block_height, sum(coalesce((SELECT sum(u.amount)
 	FROM @utxos u
@@ -3334,7 +3348,9 @@ SELECT DISTINCT t.batch_id, t.withdrawal_request_id
 	CROSS JOIN @withdrawal_txs t
 	WHERE t.batch_id = r.id;
 -- selectNow
-SELECT clock_timestamp();
+SELECT clock_timestamp(), EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END);
 -- selectOwners
 SELECT o.owner_tag, o.birth_height
 	FROM (SELECT value AS owner_tag
@@ -4018,4 +4034,6 @@ INSERT INTO @settle_journal (horizon, at, actor, role, domain, machine, id, vers
 INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) SELECT 0, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13
 	WHERE ?1 = (SELECT g.generation
 	FROM @settle_places g
-	ORDER BY g.n DESC LIMIT 1);
+	ORDER BY g.n DESC LIMIT 1) AND NOT EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END);
