@@ -48,7 +48,8 @@ type Ancestor struct {
 	// Size is in virtual bytes; of what is not signed yet with its signatures.
 	Size int64
 	// Descendants is the number of live unconfirmed transactions, in whichever wallet, that
-	// descend from this one, itself included. DescendantsSize is their size together, in
+	// descend from this one, itself included. What another lock than that of the query has leased of their
+	// outputs counts as one more transaction, which is on its way to be sent. DescendantsSize is their size together, in
 	// virtual bytes. A count of [MaxAncestorLimit] may be cut; it exceeds every limit that
 	// a request can have.
 	Descendants     int
@@ -66,8 +67,8 @@ type Query struct {
 
 // Candidates reads the coins that [Select] chooses from, also those that Select will
 // refuse, in the order of [utxo.Queries]. A coin that is spent by a transaction of another
-// wallet which is not broadcast yet is [utxo.CoinSpent] too. Candidates makes at most nine
-// reads, and three more for fees, whatever the depth and the number of coins. Its time is
+// wallet which is not broadcast yet is [utxo.CoinSpent] too. Candidates makes at most ten
+// reads, three more for fees, and one for each other wallet that unconfirmed ancestors and their descendants pay, whatever the depth and the number of coins. Its time is
 // linear in the coins, their unconfirmed ancestors and the inputs of these.
 func Candidates(p utxo.Policy, r utxo.Source, q Query) ([]Candidate, error) {
 	if q.Wallet <= 0 {
@@ -98,7 +99,7 @@ func Candidates(p utxo.Policy, r utxo.Source, q Query) ([]Candidate, error) {
 			taken[op] = true
 		}
 	}
-	kin, err := readKinship(r, q.Wallet, coins, q.Fees)
+	kin, err := readKinship(r, q, coins)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +149,8 @@ type kinship struct {
 
 // readKinship reads the unconfirmed ancestors of the coins. For each transaction that
 // created a coin it derives whether all its money is the wallet's, and its ancestors.
-func readKinship(r utxo.Reader, w utxo.WalletID, coins []utxo.Coin, fees bool) (map[chainhash.Hash]*kinship, error) {
-	kin := map[chainhash.Hash]*kinship{}
+func readKinship(r utxo.Source, q Query, coins []utxo.Coin) (map[chainhash.Hash]*kinship, error) {
+	w, kin := q.Wallet, map[chainhash.Hash]*kinship{}
 	var heads []chainhash.Hash
 	for _, c := range coins {
 		if _, known := kin[c.OutPoint.Hash]; !known && c.Height == utxo.Unconfirmed {
@@ -189,7 +190,7 @@ func readKinship(r utxo.Reader, w utxo.WalletID, coins []utxo.Coin, fees bool) (
 	if err := findReplacing(r, nodes); err != nil {
 		return nil, err
 	}
-	if fees {
+	if q.Fees {
 		payers, err := readPayers(r, txs)
 		if err != nil {
 			return nil, err
@@ -225,7 +226,7 @@ func readKinship(r utxo.Reader, w utxo.WalletID, coins []utxo.Coin, fees bool) (
 			}
 		}
 	}
-	if err := readChains(r, listed); err != nil {
+	if err := readChains(r, q, listed, txs); err != nil {
 		return nil, err
 	}
 	for _, head := range heads {

@@ -2,6 +2,7 @@ package coinselect_test
 
 import (
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -326,6 +327,13 @@ func (c *counted) Descendants(hashes ...chainhash.Hash) ([]*utxo.Tx, error) {
 	return c.Source.Descendants(hashes...)
 }
 
+func (c *counted) ActiveLeases(w utxo.WalletID, now time.Time) ([]utxo.Lease, error) {
+	if err := c.read(); err != nil {
+		return nil, err
+	}
+	return c.Source.ActiveLeases(w, now)
+}
+
 func (c *counted) Raw(ids ...utxo.TxID) ([][]byte, error) {
 	if err := c.read(); err != nil {
 		return nil, err
@@ -349,10 +357,10 @@ func TestCandidatesReadInBatches(t *testing.T) {
 	}
 	r := &counted{Source: b.Ledger}
 	list, err := coinselect.Candidates(b.policy, r, coinselect.Query{Wallet: 1, At: noon})
-	if err != nil || len(list) != 50 || len(list[0].Ancestors) != coinselect.MaxAncestorLimit || r.reads != 8 {
+	if err != nil || len(list) != 50 || len(list[0].Ancestors) != coinselect.MaxAncestorLimit || r.reads != 9 {
 		t.Fatalf("%d coins with %d reads, %v", len(list), r.reads, err)
 	}
-	for fail := 1; fail <= 8; fail++ {
+	for fail := 1; fail <= 9; fail++ {
 		_, err := coinselect.Candidates(b.policy, &counted{Source: b.Ledger, fail: fail}, coinselect.Query{Wallet: 1, At: noon})
 		if !errors.Is(err, errRead) {
 			t.Errorf("read %d failed, got %v", fail, err)
@@ -407,7 +415,19 @@ func TestCandidatesAgainstRecursion(t *testing.T) {
 				break
 			}
 		}
-		for op, c := range b.candidates() {
+		var leases []utxo.OutputsLeased
+		coins := b.candidates()
+		for _, op := range slices.SortedFunc(maps.Keys(coins), utxo.CompareOutPoints) { // lock 1 is the caller's, the leases of lock 2 have ended
+			if lock := byte(random.IntN(6)); lock > 0 && coins[op].State != utxo.CoinSpent {
+				ev := utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{op}, Lock: utxo.LockID{lock}, Duration: time.Hour, By: utxo.By{At: noon}}
+				if lock == 2 {
+					ev.By.At = noon.Add(-time.Hour)
+				}
+				b.do(ev)
+				leases = append(leases, ev)
+			}
+		}
+		for op, c := range b.candidates(func(q *coinselect.Query) { q.Lock = utxo.LockID{1} }) {
 			if c.Height != utxo.Unconfirmed {
 				continue
 			}
@@ -426,6 +446,18 @@ func TestCandidatesAgainstRecursion(t *testing.T) {
 					rt.Fatalf("%s pending: %v", a.Hash, a.Pending)
 				}
 				below, size := b.below(a.Hash)
+				for lock := byte(3); lock < 6; lock++ {
+					inputs, hangs := int64(0), false
+					for _, l := range leases {
+						if l.Lock[0] == lock {
+							inputs, hangs = inputs+1, hangs || slices.Contains(below, l.OutPoints[0].Hash)
+						}
+					}
+					if hangs {
+						hash := chainhash.Hash{31: lock}
+						below, size[hash] = append(below, hash), (4*8+2+inputs*272+2*4*43+3)/4
+					}
+				}
 				if a.Size != size[a.Hash] || a.Descendants != len(below) || a.DescendantsSize != sum(size) {
 					rt.Fatalf("%s has %d descendants of %d virtual bytes, want %v of %v", a.Hash, a.Descendants, a.DescendantsSize, below, size)
 				}

@@ -1,8 +1,12 @@
 package coinselect
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -96,13 +100,17 @@ func (s *selector) limitedBy(pays func() bool) error {
 }
 
 // readChains reads the sizes of the unconfirmed transactions that candidates descend from,
-// and counts the descendants of each.
-func readChains(r utxo.Reader, of []*kinship) error {
+// and counts the descendants of each. rows are the rows of these transactions in all wallets.
+func readChains(r utxo.Source, q Query, of []*kinship, rows []*utxo.Tx) error {
 	hashes := make([]chainhash.Hash, len(of))
 	for i, k := range of {
 		hashes[i] = k.tx.ID.Hash
 	}
 	found, err := r.Descendants(hashes...)
+	if err != nil {
+		return err
+	}
+	sizes, ahead, err := readAhead(r, q, append(slices.Clone(rows), found...))
 	if err != nil {
 		return err
 	}
@@ -123,6 +131,9 @@ func readChains(r utxo.Reader, of []*kinship) error {
 	for _, t := range found {
 		add(t)
 	}
+	for _, t := range ahead {
+		add(t)
+	}
 	below := make([][]chainhash.Hash, len(of))
 	var ask []*utxo.Tx
 	for i, k := range of {
@@ -141,10 +152,11 @@ func readChains(r utxo.Reader, of []*kinship) error {
 			}
 		}
 		for _, hash := range below[i] {
-			ask = append(ask, txs[hash])
+			if _, known := sizes[hash]; !known {
+				ask = append(ask, txs[hash])
+			}
 		}
 	}
-	sizes := map[chainhash.Hash]int64{}
 	if err := readMessages(r, ask, func(hash chainhash.Hash, msg *wire.MsgTx) {
 		weight, _ := weigh(msg, nil)
 		sizes[hash] = virtual(weight)
@@ -158,4 +170,50 @@ func readChains(r utxo.Reader, of []*kinship) error {
 		}
 	}
 	return nil
+}
+
+// readAhead returns what is on its way to be sent: the transaction of each lock, but that of the query, which has
+// leased an output of one of the rows that nothing spends yet. It has a hash made of wallet and lock, and the
+// inputs that are known. Its size is that of its leased inputs and of two outputs, by P2WPKH where the kind of an
+// input is not known.
+func readAhead(r utxo.Source, q Query, rows []*utxo.Tx) (sizes map[chainhash.Hash]int64, ahead []*utxo.Tx, err error) {
+	coins := map[utxo.WalletID]map[wire.OutPoint]*utxo.Output{} // that nothing spends
+	for _, t := range rows {
+		for i := range t.Outputs {
+			if o := &t.Outputs[i]; !o.Spent() {
+				if coins[t.ID.Wallet] == nil {
+					coins[t.ID.Wallet] = map[wire.OutPoint]*utxo.Output{}
+				}
+				coins[t.ID.Wallet][wire.OutPoint{Hash: t.ID.Hash, Index: o.Index}] = o
+			}
+		}
+	}
+	sizes = map[chainhash.Hash]int64{}
+	for _, w := range slices.Sorted(maps.Keys(coins)) {
+		leases, err := r.ActiveLeases(w, q.At)
+		if err != nil {
+			return nil, nil, err
+		}
+		inputs, weights := map[utxo.LockID][]wire.OutPoint{}, map[utxo.LockID]int64{}
+		for _, l := range leases {
+			if w == q.Wallet && l.Lock == q.Lock {
+				continue
+			}
+			weight := int64(P2WPKHInputWeight)
+			if o := coins[w][l.OutPoint]; o != nil {
+				inputs[l.Lock] = append(inputs[l.Lock], l.OutPoint)
+				if known, ok := InputWeight(o.Script); ok {
+					weight = known
+				}
+			}
+			weights[l.Lock] += weight
+		}
+		for lock, ops := range inputs {
+			hash := chainhash.HashH(binary.BigEndian.AppendUint64(lock[:], uint64(w)))
+			sizes[hash] = virtual(overheadWeight + weights[lock] + 2*outputWeight(make([]byte, 34)))
+			ahead = append(ahead, &utxo.Tx{ID: utxo.TxID{Wallet: w, Hash: hash}, Height: utxo.Unconfirmed, Inputs: ops})
+		}
+	}
+	slices.SortFunc(ahead, func(a, b *utxo.Tx) int { return bytes.Compare(a.ID.Hash[:], b.ID.Hash[:]) })
+	return sizes, ahead, nil
 }

@@ -2,7 +2,9 @@ package coinselect_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/btcsuite/btcd/wire/v2"
@@ -236,6 +238,74 @@ func TestChildrenThatANodeTakes(t *testing.T) {
 	b.connect(parent)
 	if _, err := spend(); err != nil {
 		t.Errorf("with the parent in a block: %v", err)
+	}
+}
+
+// A lease stands for a child that is on its way: 24 payments are chosen of one unconfirmed transaction before any of
+// them is submitted, and no 25th. A lock has one child, however many coins it has leased; the caller's own counts not, and
+// none counts once its lease has ended. A lease of another wallet counts, and what is submitted counts once.
+func TestALeaseCountsAsAChild(t *testing.T) {
+	b := newTill(t)
+	outs := []*wire.TxOut{pays(2, 50_000)}
+	for range 39 {
+		outs = append(outs, pays(1, 50_000))
+	}
+	parent := b.observe(b.tx(b.fund(3_000_000), outs...))
+	lease := func(w utxo.WalletID, lock byte, d time.Duration, index ...uint32) {
+		ev := utxo.OutputsLeased{Wallet: w, Lock: utxo.LockID{lock}, Duration: d, By: utxo.By{At: noon}}
+		for _, i := range index {
+			ev.OutPoints = append(ev.OutPoints, wire.OutPoint{Hash: parent.TxHash(), Index: i})
+		}
+		b.do(ev)
+	}
+	req := pay(20_000, func(r *coinselect.Request) { r.ChangeScript, r.Unconfirmed = pkh(1), coinselect.OwnChange })
+	spend := func(lock byte, at time.Time) (coinselect.Selection, error) {
+		candidates, err := coinselect.Candidates(b.policy, b.Ledger, coinselect.Query{Wallet: 1, At: at, Lock: utxo.LockID{lock}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return coinselect.Select(candidates, req)
+	}
+	lease(2, 1, time.Hour, 0)
+	for n := byte(2); n <= 24; n++ {
+		s, err := spend(n, noon)
+		if err != nil {
+			t.Fatalf("child %d: %v", n, err)
+		}
+		lease(1, n, time.Hour, s.Inputs[0].OutPoint.Index)
+	}
+	if _, err := spend(25, noon); !errors.Is(err, coinselect.ErrTooManyDescendants) {
+		t.Errorf("the 25th child: %v", err)
+	}
+	if _, err := spend(24, noon); err != nil {
+		t.Errorf("the 24th child once more: %v", err)
+	}
+	if _, err := spend(25, noon.Add(time.Hour)); err != nil {
+		t.Errorf("after the leases: %v", err)
+	}
+	var free []uint32 // by no lock
+	for i := range uint32(40) {
+		held, err := b.Leases(1, wire.OutPoint{Hash: parent.TxHash(), Index: i})
+		if err == nil && len(held) == 0 && i > 0 {
+			free = append(free, i)
+		}
+	}
+	lease(1, 24, time.Hour, free[:3]...)
+	b.do(utxo.LeasesReleased{Wallet: 2, Lock: utxo.LockID{1}, OutPoints: []wire.OutPoint{{Hash: parent.TxHash()}}})
+	if _, err := spend(25, noon); err != nil {
+		t.Errorf("with 23 leases: %v", err)
+	}
+	tx := b.tx([]wire.OutPoint{{Hash: parent.TxHash(), Index: free[0]}, {Hash: parent.TxHash(), Index: free[1]}}, pays(9, 20_000))
+	b.do(utxo.LeasesReleased{Wallet: 1, Lock: utxo.LockID{24}, OutPoints: []wire.OutPoint{{Hash: parent.TxHash(), Index: free[2]}}})
+	for i := range uint32(40) { // what the lock holds beside is given back
+		op := wire.OutPoint{Hash: parent.TxHash(), Index: i}
+		if held, _ := b.Leases(1, op); len(held) == 1 && held[0].Lock == (utxo.LockID{24}) && !slices.Contains(free, i) {
+			b.do(utxo.LeasesReleased{Wallet: 1, Lock: utxo.LockID{24}, OutPoints: []wire.OutPoint{op}})
+		}
+	}
+	b.do(utxo.Submitted{Wallet: 1, Tx: tx, Lock: utxo.LockID{24}, By: utxo.By{At: noon}})
+	if _, err := spend(25, noon); err != nil {
+		t.Errorf("what was leased and is submitted counts once: %v", err)
 	}
 }
 
