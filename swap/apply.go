@@ -225,9 +225,14 @@ func (s *step) found(d Discrepancy) {
 // mended closes a discrepancy that an intent has by its number: evidence says that it
 // is not so, or an operator's order has dealt with it.
 func (s *step) mended(kind DiscrepancyKind, in *Intent) {
+	s.close(func(d *Discrepancy) bool { return d.Kind == kind && d.Key == number(in.Number) })
+}
+
+// close closes the open discrepancies that this step has dealt with.
+func (s *step) close(which func(*Discrepancy) bool) {
 	s.own()
 	for k := range s.item.Discrepancies {
-		if d := &s.item.Discrepancies[k]; d.Kind == kind && d.Key == number(in.Number) && d.ClosedBy == "" {
+		if d := &s.item.Discrepancies[k]; d.ClosedBy == "" && which(d) {
 			d.ClosedBy, d.ClosedAt = s.by.Actor, s.by.At
 		}
 	}
@@ -412,6 +417,9 @@ func (s *step) same(e *Observed, at time.Time) bool {
 	chain := Inbound(s.side.direction())
 	if c, ok := s.side.(*creditSide); ok && (!alike(chain, c.c.To, e.To) || !alike(chain, c.c.Owner, e.Owner)) {
 		return false
+	}
+	if chain == Nexus { // a reorganisation moves it to a block of another time, and is no other fact
+		return s.old.Amount == e.Amount && alike(chain, s.old.From, e.From)
 	}
 	// A time that was above the clock was cut, and is cut again.
 	early := e.Time.IsZero() || s.old.At.Equal(s.old.Stored.Truncate(time.Second)) && !at.Before(s.old.At)

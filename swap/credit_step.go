@@ -2,6 +2,7 @@ package swap
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -64,6 +65,7 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	asked, _ := statemachine.Time(e.Asked)
 	stale := asked.After(s.by.At) || asked.Before(c.Stored) && !c.Stored.After(s.by.At) || // a Stored of the future says nothing
 		asked.Before(c.GoneAt) || e.Gone && asked.Before(c.CountedAt)
+	back := c.vanishes() && e.Count >= s.p.FinalConfirmations && !stale && !asked.Before(c.CountedAt)
 	switch {
 	case e.Gone && e.Count > 0 || e.Count > MaxAmount:
 		return s.refuse(statemachine.ErrInvalid, "what is gone has no confirmations")
@@ -86,11 +88,11 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 		}
 		c.GoneAt, c.Confirmations = asked, 0
 		return s.note("the inbound transaction has vanished")
-	case e.Gone, !c.unpaid() && c.GoneAt.IsZero(),
-		c.GoneAt.IsZero() && (e.Count == c.Confirmations || min(e.Count, c.Confirmations) >= s.p.CreditConfirmations) &&
+	case e.Gone, !back && !c.unpaid() && c.GoneAt.IsZero(),
+		!back && c.GoneAt.IsZero() && (e.Count == c.Confirmations || min(e.Count, c.Confirmations) >= s.p.CreditConfirmations) &&
 			(c.Status != CreditPending || c.Terms.Frozen || e.Count < s.p.CreditConfirmations): // else the policy demands fewer since
 		s.later = true
-		if e.Count > 0 && c.unpaid() && !stale && asked.After(c.CountedAt) { // what is told late of before denies it no more
+		if e.Count > 0 && !stale && asked.After(c.CountedAt) { // what is told late of before denies it no more
 			c.CountedAt = asked
 			return s.note("it is there")
 		}
@@ -98,6 +100,9 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	}
 	if c.GoneAt, c.Confirmations = (time.Time{}), e.Count; e.Count > 0 {
 		c.CountedAt = later(c.CountedAt, s.at(e.Asked))
+	}
+	if back {
+		s.close(func(d *Discrepancy) bool { return d.Kind == InboundGone && d.Key == c.ID })
 	}
 	if c.Status != CreditPending || e.Count < s.p.CreditConfirmations {
 		s.later = true
@@ -114,9 +119,17 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	return s.note(fmt.Sprintf("%d confirmations", e.Count))
 }
 
-// vanished records that what came in is there no more.
-func (s *step) vanished(text string) {
-	s.discrepancy(Discrepancy{Kind: InboundGone, Key: s.item.ID, Chain: Nexus, TxID: s.item.ID, Amount: s.item.Amount, Text: text})
+// vanished records that what came in is there no more. Where it comes back for good that closes,
+// unless it was dropped meanwhile.
+func (s *step) vanished(text string) { s.found(s.gone(text)) }
+
+func (s *step) gone(text string) Discrepancy {
+	return Discrepancy{Kind: InboundGone, Key: s.item.ID, Chain: Nexus, TxID: s.item.ID, Amount: s.item.Amount, Text: text}
+}
+
+// vanishes reports whether it is on file that what came in has vanished, and nobody has dealt with it.
+func (c *Credit) vanishes() bool {
+	return slices.ContainsFunc(c.Discrepancies, func(d Discrepancy) bool { return d.Kind == InboundGone && d.Key == c.ID && d.ClosedBy == "" })
 }
 
 // dropped reports whether it was given up because what came in had vanished.

@@ -120,8 +120,11 @@ func TestAnOldItemMakesNoGap(t *testing.T) {
 	// A history that is not read any more is told.
 	tally := swap.NewTally(now, time.Hour)
 	tally.Waterline(&w)
-	tally.Waterline(&swap.Waterline{Own: true, At: now.Add(-time.Hour), Seen: now.Add(-time.Hour - time.Microsecond)})
-	tally.Waterline(&swap.Waterline{Own: true, At: now.Add(-time.Hour)})
+	w.Chain = swap.Solana
+	tally.Waterline(&w)
+	tally.Waterline(&swap.Waterline{Chain: swap.Nexus, At: now.Add(-time.Hour)})
+	tally.Waterline(&swap.Waterline{Chain: swap.Solana, Own: true, At: now.Add(-time.Hour), Seen: now.Add(-time.Hour - time.Microsecond)})
+	tally.Waterline(&swap.Waterline{Chain: swap.Nexus, Own: true, At: now.Add(-time.Hour)})
 	s := tally.Stats()
 	if a := swap.Alerts(s, swap.DefaultThresholds()); len(a) != 0 {
 		t.Errorf("an hour alerts: %+v", a)

@@ -385,7 +385,7 @@ func (s *step) drop(reason string) error {
 	case !s.side.allows(inboundGone) || c.c.GoneAt.IsZero() || s.item.unproved() != nil:
 		return s.refuse(statemachine.ErrIllegal, "only a credit that has vanished and paid nothing is dropped")
 	}
-	s.vanished(reason)
+	s.discrepancy(s.gone(reason))
 	s.item.Hold, s.item.Lost, c.c.SettledBy = Hold{}, 0, 0
 	return s.move(inboundGone, reason)
 }

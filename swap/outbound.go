@@ -276,9 +276,20 @@ func (s *step) claims(in *Intent, rival string) {
 	case !in.Filed || in.Claim != "":
 	case rival == "":
 		in.Claim = claim(in.Chain, in.TxID)
+		s.uncontested(in)
 	default:
-		s.discrepancy(Discrepancy{Kind: Contested, Key: in.TxID, Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: "it is on file for " + rival + ", too"})
+		d := Discrepancy{Kind: Contested, Key: in.TxID, Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: "it is on file for " + rival + ", too"}
+		if in.Proof != 0 { // it was proved not to have paid, which has closed it
+			s.found(d)
+		} else {
+			s.discrepancy(d)
+		}
 	}
+}
+
+// uncontested: the transaction of an intent is the item's own, or has not paid.
+func (s *step) uncontested(in *Intent) {
+	s.close(func(d *Discrepancy) bool { return d.Kind == Contested && d.Key == in.TxID && d.Chain == in.Chain })
 }
 
 // stop holds for evidence. A hold that a person ends stays, and when it ends, what

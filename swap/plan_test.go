@@ -1,6 +1,7 @@
 package swap_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -88,6 +89,51 @@ func TestAlerts(t *testing.T) {
 	}
 	if s.QuarantineRate() != 100 || s.SuccessRate() != 9900 || (&swap.Stats{}).RefundRate() != 0 {
 		t.Error("rates")
+	}
+}
+
+// A history that was never read alerts as soon as swaps have begun in a store, whatever has begun
+// them, until it is read.
+func TestAHistoryThatWasNeverReadAlerts(t *testing.T) {
+	four := []swap.Waterline{{Chain: swap.Solana}, {Chain: swap.Nexus}, {Chain: swap.Solana, Own: true}, {Chain: swap.Nexus, Own: true}}
+	alert := func(count func(*swap.Tally), read int) string {
+		c := swap.NewTally(t0, time.Hour)
+		count(c)
+		for _, w := range four[:read] {
+			w.At = t0
+			c.Waterline(&w)
+		}
+		for _, w := range four[read:] {
+			c.Waterline(&w) // a row without a time was not read
+		}
+		s := c.Stats()
+		for _, a := range swap.Alerts(s, swap.DefaultThresholds()) {
+			if a.Name == "scan" {
+				return a.Text
+			}
+		}
+		return ""
+	}
+	nothing := func(*swap.Tally) {}
+	for name, begun := range map[string]func(*swap.Tally){
+		"the first start": func(c *swap.Tally) { c.Control(swap.Control{}.Restored(t0)) },
+		"a deposit":       func(c *swap.Tally) { d := detected(t).item; c.Deposit(&d) },
+		"a credit":        func(c *swap.Tally) { cr := pending(t).item; c.Credit(&cr) },
+	} {
+		for read := range 5 {
+			if got := alert(begun, read); (got != "") != (read < 4) || read == 3 && !strings.HasSuffix(got, ": the vault's own on nexus") {
+				t.Errorf("%s, %d are read: %q", name, read, got)
+			}
+		}
+	}
+	for read, want := range []bool{false, true, true, true, false} { // of a store without swaps nobody is told
+		if got := alert(nothing, read); (got != "") != want {
+			t.Errorf("%d are read: %q", read, got)
+		}
+	}
+	off := swap.DefaultThresholds()
+	if off.Scan = 0; len(swap.Alerts(swap.Stats{At: t0, Unread: []string{"x"}}, off)) != 0 {
+		t.Error("it is not watched")
 	}
 }
 

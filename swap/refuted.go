@@ -18,6 +18,7 @@ func (s *step) refute() {
 		proved := in.Proof != 0 && (was == nil || was.Proof == 0)
 		if proved {
 			s.refuteSecond()
+			s.uncontested(&in)
 		}
 		final := in.Final && (was == nil || !was.Final)
 		if proved && in.Proof != Said || final {

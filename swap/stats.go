@@ -2,6 +2,7 @@ package swap
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -33,6 +34,9 @@ type Stats struct {
 	Overdue        int64     // in any table, see [Item.Overdue]
 	Discrepancies  int64     // that nobody has dealt with
 	OldestScan     time.Time // up to when the history that is behind most was read, see [Waterline].Seen; zero: none was
+	// Unread are the histories that were never read whole, in a store where swaps have begun: it
+	// has a backlog, or [Control.Restored] was said, or another history was read.
+	Unread []string
 
 	// In the window, by when they were stored or entered their status.
 	Created     int64
@@ -46,6 +50,8 @@ type Stats struct {
 type Tally struct {
 	s                Stats
 	from             time.Time
+	begun            bool // something of swaps is on file
+	read             [4]bool
 	deposits, credit map[uint8]int64 // sums of dwell times, microseconds
 }
 
@@ -128,14 +134,37 @@ func (c *Tally) Discrepancy(d *Discrepancy) {
 
 // Waterline counts one.
 func (c *Tally) Waterline(w *Waterline) {
-	if at := w.read(); c.s.OldestScan.IsZero() || at.Before(c.s.OldestScan) {
+	at := w.read()
+	if at.IsZero() {
+		return
+	}
+	if c.begun = true; c.s.OldestScan.IsZero() || at.Before(c.s.OldestScan) {
 		c.s.OldestScan = at
 	}
+	for k, h := range histories {
+		c.read[k] = c.read[k] || h.chain == w.Chain && h.own == w.Own
+	}
 }
+
+// Control counts the row.
+func (c *Tally) Control(row Control) { c.begun = c.begun || row.Version > 0 }
+
+// histories are all that are read, see [Waterline].
+var histories = [4]struct {
+	chain Chain
+	own   bool
+	name  string
+}{{Solana, false, "what came in on solana"}, {Nexus, false, "what came in on nexus"},
+	{Solana, true, "the vault's own on solana"}, {Nexus, true, "the vault's own on nexus"}}
 
 // Stats is the result.
 func (c *Tally) Stats() Stats {
 	s := c.s
+	for k, h := range histories {
+		if (c.begun || s.Backlog > 0) && !c.read[k] {
+			s.Unread = append(s.Unread, h.name)
+		}
+	}
 	s.DepositDwell, s.CreditDwell = map[DepositStatus]time.Duration{}, map[CreditStatus]time.Duration{}
 	for status, n := range s.Deposits {
 		if !depositStages[status].finished() {
@@ -175,7 +204,7 @@ type Thresholds struct {
 	RefundRate int64         // basis points; more than that alerts
 	Awaiting   time.Duration // longer than that alerts
 	Held       time.Duration
-	Scan       time.Duration // a history that was not read for longer alerts
+	Scan       time.Duration // a history that was not read for longer alerts, and one that never was at once
 }
 
 // DefaultThresholds are the source's, a day for a hold, and an hour for a scan.
@@ -193,7 +222,11 @@ func Alerts(s Stats, t Thresholds) []statemachine.Alert {
 	a.Add(s.Created > s.Ended(), "backlog", "%d came in and %d ended; %d are unprocessed", s.Created, s.Ended(), s.Backlog)
 	a.Wait("confirmation", s.OldestAwaiting, t.Awaiting, "an item waits for its confirmation")
 	a.Wait("hold", s.OldestHeld, t.Held, "an item is held")
-	a.Wait("scan", s.OldestScan, t.Scan, "a history was not read whole (what no node has any more is a gap to accept)")
+	if len(s.Unread) > 0 {
+		a.Add(t.Scan > 0, "scan", "never read whole: %s", strings.Join(s.Unread, ", "))
+	} else {
+		a.Wait("scan", s.OldestScan, t.Scan, "a history was not read whole (what no node has any more is a gap to accept)")
+	}
 	a.Add(s.Discrepancies > 0, "discrepancies", "%d discrepancies nobody has dealt with", s.Discrepancies)
 	a.Add(s.Overdue > 0, "overdue", "%d items are overdue", s.Overdue)
 	return a.Alerts

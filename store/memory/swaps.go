@@ -375,5 +375,6 @@ func (h swapHouse) Stats(now time.Time, window time.Duration) (swap.Stats, error
 	for _, w := range h.waterlines {
 		c.Waterline(&w)
 	}
+	c.Control(h.control)
 	return c.Stats(), nil
 }

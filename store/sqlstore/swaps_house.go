@@ -161,6 +161,11 @@ func (h swapHouse) Stats(now time.Time, window time.Duration) (swap.Stats, error
 	for i := range lines {
 		tally.Waterline(&lines[i])
 	}
+	row, err := h.Control(false)
+	if err != nil {
+		return swap.Stats{}, err
+	}
+	tally.Control(row)
 	s := tally.Stats()
 	err = h.tx.read(&openOnes, nil, func(rows *sql.Rows) error { return rows.Scan(&s.Discrepancies) })
 	return s, err
