@@ -64,12 +64,12 @@ var jsonOf = map[string]written{
 			numbers, "Stats Money Mean Counted", failure, "TakenError UnsettledError")},
 	"swap": {swap.Events(), []any{swap.Deposit{}, swap.Credit{}, swap.Step{}, swap.Waterline{}, swap.Scan{}, swap.Lost{}, swap.Recovery{}},
 		not(settings, "Policy Thresholds", numbers, "Stats Money Tally")},
-	"refresh": {refresh.Events(), []any{refresh.Work{}, refresh.Step{}},
+	"refresh": {refresh.Events(), []any{refresh.Work{}, refresh.Step{}, refresh.WaitCause{}},
 		not(inside, "Change Latest Tick Candidate Snapshot Slot Assignment Claim Reads", settings, "Policy Thresholds",
 			numbers, "Stats WalletCount", failure, "TakenError TransferError")},
-	"relaysync": {relaysync.Events(), []any{relaysync.Sync{}, relaysync.Step{}, relaysync.Activity{}, relaysync.Attempt{}, relaysync.Answer{}, relaysync.AuthEvent{}},
+	"relaysync": {relaysync.Events(), []any{relaysync.Sync{}, relaysync.Step{}, relaysync.Activity{}, relaysync.Attempt{}, relaysync.Answer{}, relaysync.AuthEvent{}, relaysync.Cause{}},
 		not(inside, "Change", settings, "Policy Thresholds", numbers, "Stats")},
-	"relaysync/dunning": {dunning.Events(), []any{dunning.Account{}, dunning.Step{}},
+	"relaysync/dunning": {dunning.Events(), []any{dunning.Account{}, dunning.Step{}, dunning.Cause{}},
 		not(inside, "Change", settings, "Policy Thresholds", numbers, "Stats")},
 }
 
