@@ -66,7 +66,7 @@ func (p *Policy) take(c *step) error {
 	case Amended:
 		return c.amend(&e)
 	case Paid:
-		return c.pay(&e)
+		return p.pay(c, &e)
 	case Voided:
 		return c.void(&e)
 	case Provisioned:

@@ -122,10 +122,13 @@ func (c *step) amend(e *Amended) error {
 	return c.move(OnAmend, i)
 }
 
-func (c *step) pay(e *Paid) error {
+func (p *Policy) pay(c *step, e *Paid) error {
 	i, err := c.find(e.Invoice)
 	if err != nil {
 		return err
+	}
+	if _, charged := i.attempt(e.Payment); charged {
+		return p.answer(c, i.ID, e.Payment, statemachine.Done, "")
 	}
 	entry := received(e.Method, e.Payment)
 	if e.Method.Valid() && i.known(entry) {
@@ -139,9 +142,6 @@ func (c *step) pay(e *Paid) error {
 	}
 	if !statemachine.Storable(e.Payment) {
 		return c.refuse(statemachine.ErrInvalid, "the id of a payment is a text")
-	}
-	if _, charged := i.attempt(e.Payment); charged {
-		return c.refuse(statemachine.ErrInvalid, "charge "+e.Payment+" is on file: say what the provider has answered to it")
 	}
 	return c.receive(i, entry, c.by.At, OnPay)
 }

@@ -62,7 +62,8 @@ type (
 		Method  Method `json:",omitzero"`
 		// Payment is the id of the payment; empty: it has none. Of an id above MaxID bytes, such as a whole
 		// invoice of Lightning, "sha256:" and the hash in hexadecimal digits are kept. A charge that a restored
-		// database has forgotten is Paid with its key as the id; the key of one that is on file is ErrInvalid.
+		// database has forgotten is Paid with its key as the id; with the key of one that is on file, Paid is
+		// ChargeAnswered, Done.
 		Payment string
 	}
 	// Voided: it is owed no longer; ErrIllegal once it is paid. Key: Invoice.
@@ -167,7 +168,9 @@ type (
 type (
 	// Resolved ends a charge that no look-up ends: Done or Failed. Failed is ErrHeld until two of
 	// Policy.Tick (or Policy.Hold, where it is longer) after a look-up could be complete, and
-	// while a step of the tenant is late: the clock may have jumped. Key: Key and Outcome.
+	// while a step of the tenant is late: the clock may have jumped. Once a step has seen the jump, nothing on
+	// file says how long ago the intent is, and Failed is the person's word: see "Clocks" of the package. Key:
+	// Key and Outcome.
 	Resolved struct {
 		By
 		Invoice string

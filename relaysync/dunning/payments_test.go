@@ -95,7 +95,10 @@ func TestAWireForAVoidInvoice(t *testing.T) {
 
 func TestTheIDOfAPayment(t *testing.T) {
 	x := open(t, dunning.Stripe).do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Unknown))
-	for _, bad := range []string{"i1/0", "a\x00", "\xff", strings.Repeat("x", 2000) + "\x00"} {
+	y := *x // the key of a charge that is on file is its answer
+	y.do(paid(hour, dunning.Manual, "i1/0")).nothing(answered(hour, "i1/0", statemachine.Done))
+	y.expectPaid("i1/0", dunning.Stripe)
+	for _, bad := range []string{"a\x00", "\xff", strings.Repeat("x", 2000) + "\x00"} {
 		x.refused(statemachine.ErrInvalid, paid(hour, dunning.Manual, bad))
 	}
 	for _, id := range []string{"", "p1", strings.Repeat("x", dunning.MaxID), "i1", "i1/x", "manual", "nwc", "nwc:1"} {
