@@ -83,7 +83,8 @@ func (a *app) status(ctx context.Context, _ []string) error {
 		}
 		fmt.Fprintln(a.out, text)
 	}
-	shows := []string{"settle_deposits", "settle_deposits_satoshi", "settle_items", "settle_in_review", "settle_stuck", "settle_incidents_open", "settle_amount"}
+	shows := []string{"settle_deposits", "settle_deposits_satoshi",
+		"settle_items", "settle_in_review", "settle_stuck", "settle_incidents_open", "settle_amount"}
 	for _, one := range s.Samples(limits) {
 		if slices.Contains(shows, one.Name) && one.Value != "0" {
 			var labels []string

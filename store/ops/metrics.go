@@ -50,7 +50,7 @@ var metrics = []metric{
 	{"settle_recovering", "gauge", "1 while a scope is recovering from a restore."},
 	{"settle_workers", "gauge", "How many workers of a domain were seen in the last minutes."},
 	{"settle_feed_lag_seconds", "gauge", "For how long a committed line has been held back from whoever follows the log."},
-	{"settle_consumer_lag_seconds", "gauge", "How old the first line is that a consumer of the log is not done with; 0 for none."},
+	{"settle_consumer_lag_seconds", "gauge", "How old the first line is that a consumer is not done with; 0 for none."},
 	{"settle_consumer_parked", "gauge", "How many lines or deposits a consumer goes on without."},
 	{"settle_consumer_stopped", "gauge", "1 while a consumer has stopped at a line that fails."},
 	{"settle_consumer_late", "gauge", "How often in a row the lease of a consumer ended before its commit."},
