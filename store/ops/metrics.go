@@ -27,7 +27,7 @@ import (
 // Sample is one value of a metric.
 type Sample struct {
 	Name   string
-	Labels []Label // closed enumerations, chains, assets, and the names of a host's consumers and workers; never the id of a record or of a person
+	Labels []Label // closed enumerations, chains, assets, names of a host's consumers and workers; never the id of a record or a person
 	Value  string  // a decimal number, of any length: sums of money are exact
 }
 
