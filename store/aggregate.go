@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/withdrawal"
 )
 
 // The service core: what the service of every domain does with its aggregates,
@@ -54,6 +55,9 @@ type aggregate[T Journaled, K, L comparable, A any, E spoken, C any] struct {
 	// kept returns what is stored though all else was refused with an error, by a transaction of its
 	// own; nil, or a nil function: nothing is.
 	kept func(error) func(T) error
+	// signed returns what an event that an aggregate has taken has put on file for a payment; nil if
+	// there are no payments.
+	signed func(*A, E) (withdrawal.Signed, bool)
 	// beside reads what events need; nil if they need nothing.
 	beside func(*batch[T, K, L, A, E, C]) beside[A, E, C]
 }
@@ -232,6 +236,7 @@ func (s *core[T, K, L, A, E, C]) do(ctx context.Context, commands []command[K, A
 		}
 		return s.apply(tx, as, commands, true)
 	})
+	s.signed(ctx, commands, as, err)
 	if err != nil {
 		return nil, s.keeps(ctx, err)
 	}

@@ -80,6 +80,7 @@ func payoutAggregate(p *withdrawal.Policy) *aggregate[BatchUnit, uuid.UUID, uuid
 		result: func(c *withdrawal.BatchChange) *withdrawal.Payout { return &c.New },
 		empty:  (*withdrawal.BatchChange).Empty,
 		kept:   unknownOutbound[BatchUnit],
+		signed: (*withdrawal.Payout).Signed,
 		beside: func(b *payoutBatch) beside[withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange] {
 			return &payees{payoutBatch: b}
 		},

@@ -72,6 +72,7 @@ func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K,
 	if len(commands) > 0 && known && runs == 1 && refused {
 		err = s.update(ctx, run)
 	}
+	s.signed(ctx, commands, as, err)
 	switch {
 	case err == nil:
 		for i := range as {

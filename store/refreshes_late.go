@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,8 +23,8 @@ const (
 // refresh job. It takes at most a second. A client that hangs up does not stop it, since the
 // effect that the job follows up has happened already.
 //
-// If the store does not accept the job within this second, the id is zero, and log, which may be
-// nil, says so. The job is then tried again as long as the process lives, until it is stored
+// If the store does not accept the job within this second, the id is zero, and log, where
+// nil means [slog.Default], says so. The job is then tried again as long as the process lives, until it is stored
 // once; meanwhile [Refreshes.Stats] of this service counts it, for the alert "not enqueued".
 // Beyond 10,000 waiting jobs further ones are dropped, and counted until the process ends. A job
 // that is [statemachine.ErrInvalid] is only logged. When the process dies its waiting jobs are
@@ -33,10 +34,7 @@ func (s *Refreshes) EnqueueLogged(ctx context.Context, ev refresh.Enqueued, log 
 	if ev.Job == uuid.Nil {
 		ev.Job = uuid.New()
 	}
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
-	log = log.With("wallet", ev.XpubVan, "trigger", ev.Cause.String(), "job", ev.Job)
+	log = cmp.Or(log, slog.Default()).With("wallet", ev.XpubVan, "trigger", ev.Cause.String(), "job", ev.Job)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), enqueueWait)
 	defer cancel()
 	job, err := s.Enqueue(ctx, ev)

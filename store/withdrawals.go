@@ -71,8 +71,9 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.U
 		owner: func(tx WithdrawalUnit, _ string, job uuid.UUID) (uuid.UUID, error) {
 			return tx.Withdrawals().RequestOf(job)
 		},
-		order: inOrderOfUsers,
-		kept:  unknownOutbound[WithdrawalUnit],
+		order:  inOrderOfUsers,
+		kept:   unknownOutbound[WithdrawalUnit],
+		signed: (*withdrawal.Withdrawal).Signed,
 		beside: func(b *withdrawalBatch) beside[withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
 			return &candidates{withdrawalBatch: b, policy: p}
 		},

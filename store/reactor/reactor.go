@@ -36,7 +36,7 @@ type Options struct {
 	Concurrency int           // relays that are sent at once, each by one request at a time, at most 10,000; 16 if zero
 	Reconcile   time.Duration // how often to reconcile beside the start and after a lag; zero: never
 	Grace       time.Duration // how long syncs may go on after a stop; 10 s if zero
-	Log         *slog.Logger  // nil discards
+	Log         *slog.Logger  // nil means slog.Default
 }
 
 // Run brings relays to the server. It returns nil when ctx is done, and [store.ErrClosed] when
@@ -52,7 +52,7 @@ func Run(ctx context.Context, relays *store.Relays, o Options) error {
 		base.RawQuery != "" || base.Fragment != "":
 		return fmt.Errorf("%w: the URL of a server is http or https with a host, and without user, query and fragment", statemachine.ErrInvalid)
 	}
-	r := &reactor{relays: relays, o: o, wake: make(chan struct{}, 1), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler))}
+	r := &reactor{relays: relays, o: o, wake: make(chan struct{}, 1), log: cmp.Or(o.Log, slog.Default())}
 	r.syncs = relays.Work(o.Name)
 	r.syncs.Unreadable = r.unreadable
 	r.client = newClient(o.Transport)

@@ -48,7 +48,7 @@ type Options struct {
 	// process id and random characters.
 	Name  string
 	Grace time.Duration // how long rounds may go on after a stop; 10 s if zero
-	Log   *slog.Logger  // nil discards
+	Log   *slog.Logger  // nil means slog.Default
 }
 
 // Run makes the recovery jobs of a start, then serves wallets until ctx is done, and gives its
@@ -65,7 +65,7 @@ func Run(ctx context.Context, s *store.Refreshes, host Host, o Options) error {
 	if err := refresh.ValidActor(o.Name); err != nil {
 		return err
 	}
-	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler)).With("process", o.Name)
+	o.Log = cmp.Or(o.Log, slog.Default()).With("process", o.Name)
 	c := s.Policy()
 	slots := &slots{service: s, host: host, policy: c, name: o.Name, log: o.Log, stopping: ctx, all: map[string]*slot{}}
 	if err := slots.recover(ctx); err != nil {

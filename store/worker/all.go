@@ -48,12 +48,12 @@ type Sweep struct {
 	Retry statemachine.Backoff
 	// CallTimeout bounds each Call; 30 s if zero.
 	CallTimeout time.Duration
-	Log         *slog.Logger // nil discards
+	Log         *slog.Logger // nil means slog.Default
 }
 
 // Run is the [Loop] of the sweep: it calls Call until ctx is done, and returns nil then.
 func (s Sweep) Run(ctx context.Context) error {
-	log := cmp.Or(s.Log, slog.New(slog.DiscardHandler))
+	log := cmp.Or(s.Log, slog.Default())
 	if s.Retry.Base <= 0 {
 		s.Retry = defaultPause
 	}

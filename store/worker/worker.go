@@ -120,7 +120,7 @@ type Options[W, R any] struct {
 	// longer, up to half of the source's ShortestLease, until one succeeds within CallTimeout.
 	CallTimeout time.Duration
 
-	Log   *slog.Logger // nil discards
+	Log   *slog.Logger // nil means slog.Default
 	Hooks Hooks[W, R]
 }
 
@@ -261,7 +261,7 @@ func (o Options[W, R]) withDefaults(lease time.Duration) (Options[W, R], error) 
 	if o.Jitter == nil {
 		o.Jitter = rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	}
-	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	o.Log = cmp.Or(o.Log, slog.Default())
 	h := &o.Hooks
 	if h.Claimed == nil {
 		h.Claimed = func(Item[W]) {}
