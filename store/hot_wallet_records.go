@@ -33,7 +33,8 @@ type HotWalletRecords interface {
 	// [statemachine.ErrIllegal].
 	Say(statements ...withdrawal.Statement) error
 	// Statements returns those about a chain of a generation and of later ones, in the order in which they were
-	// said.
+	// said. In an Update it keeps every other transaction that calls it for the chain out until it ends,
+	// and reads behind that: what is said is seen by a Start, or comes after it.
 	Statements(chain uuid.UUID, generation int64) ([]withdrawal.Statement, error)
 	// Unclaimed returns, of every generation and in the order in which they were said, the
 	// statements about a chain that [withdrawal.UnclaimedFor] looks at.

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,11 +37,14 @@ func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
 			r.Wallet, r.Chain = found[0], found[0].Chain
 		}
 		if r.Chain != uuid.Nil {
+			if _, err := tx.HotWallets().Statements(r.Chain, math.MaxInt64); err != nil { // keeps a Start out, which reads them
+				return err
+			}
 			state, err := tx.Switches().Ask(switches.Chain(r.Chain))
 			if err != nil {
 				return err
 			}
-			r.Recovering, r.Generation = state.Recovering && !state.Moved, state.Generation
+			r.Recovering, r.Generation, r.RestoredAt = state.Recovering && !state.Moved, state.Generation, state.RestoredAt
 		}
 		if _, used := ev.(withdrawal.Used); used && !r.Recovering {
 			if r.Said, err = tx.HotWallets().Statements(r.Chain, 0); err != nil {
@@ -138,11 +142,11 @@ func unsettledWallet(tx SwitchUnit, w utxo.WalletID, restored time.Time) (open, 
 func copyOf(tx WithdrawalUnit, chain uuid.UUID, generation int64) (c withdrawal.Copy, err error) {
 	records, hot := tx.Withdrawals(), tx.HotWallets()
 	c.Chain = chain
-	wallets, err := hot.OfChain(chain)
-	if err != nil {
+	if c.Statements, err = hot.Statements(chain, generation); err != nil {
 		return c, err
 	}
-	if c.Statements, err = hot.Statements(chain, generation); err != nil {
+	wallets, err := hot.OfChain(chain)
+	if err != nil {
 		return c, err
 	}
 	for _, w := range wallets {

@@ -90,7 +90,7 @@ type (
 	BooksRead struct {
 		By
 		Chain  uuid.UUID
-		Since  time.Time // the moment of the copy; an earlier one only makes more to tell
+		Since  time.Time // the moment of the copy, so before the restore was said; an earlier one only makes more to tell
 		Reason string    // required
 	}
 )
@@ -220,7 +220,8 @@ type Recovery struct {
 	Wallet     HotWallet
 	Recovering bool
 	Generation int64
-	Said       []Statement // of the chain, of every generation; for Used and Bound where it is not recovering
+	RestoredAt time.Time   // when it was said that the database was put back: the copy is older; zero if nobody has
+	Said       []Statement // of the chain, of every generation; for Used where it is not recovering
 }
 
 // takes reports whether a statement is taken of the chain: any while the chain is recovering; what
@@ -280,6 +281,10 @@ func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, er
 		since, err := statemachine.Time(e.Since)
 		if err != nil || since.After(by.At) {
 			s.bad("the moment of the copy is needed")
+		}
+		if !r.RestoredAt.IsZero() && since.After(r.RestoredAt) { // what the books say between the copy and then would not be told
+			s.bad("Since is the moment of the copy, or earlier: it was said at " +
+				r.RestoredAt.Format(time.RFC3339) + " that the database was put back")
 		}
 		s.add(SaidBooks, 0, "", since.Format(time.RFC3339Nano))
 	case NotThis:

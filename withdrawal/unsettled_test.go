@@ -295,6 +295,17 @@ func TestWhatIsNoStatement(t *testing.T) {
 			}
 		})
 	}
+	// The copy is older than the word that the database was put back: books that were read since a later
+	// moment leave out what was done in between.
+	restored := t0.Add(-time.Hour)
+	for since, want := range map[time.Time]error{restored.Add(-time.Hour): nil, restored: nil,
+		restored.Add(time.Microsecond): statemachine.ErrInvalid} {
+		r := withdrawal.Recovery{Chain: aWallet.Chain, Recovering: true, Generation: 1, RestoredAt: restored}
+		books := withdrawal.BooksRead{By: desk, Chain: aWallet.Chain, Since: since, Reason: "x"}
+		if _, err := withdrawal.DefaultPolicy().Statements(books, r, t0); !errors.Is(err, want) {
+			t.Errorf("books since %s: %v, expected %v", since, err, want)
+		}
+	}
 	for _, ev := range []withdrawal.Event{withdrawal.Dropped{By: desk, Wallet: aWallet.ID, Tx: "a", Reason: "x"},
 		withdrawal.NotThis{By: desk, Wallet: aWallet.ID, Tx: "a", Request: named("r"), Reason: "x"}} {
 		for generation, want := range map[int64]error{0: statemachine.ErrIllegal, 1: nil} {

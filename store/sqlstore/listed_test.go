@@ -181,6 +181,7 @@ var listed = map[string]any{
 	"lockNonces":              &lockNonces,
 	"lockReserved":            &lockReserved,
 	"lockSlots":               &lockSlots,
+	"lockStatements":          &lockStatements,
 	"lockTip":                 &lockTip,
 	"lockUser":                &lockUser,
 	"lockWallet":              &lockWallet,

@@ -47,6 +47,7 @@ func (w withdrawals) Acknowledgements(request uuid.UUID) ([]withdrawal.Acknowled
 }
 
 var (
+	lockStatements  = statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle statements about ' || $1, 0))"}
 	statementsAbout = statement{text: "SELECT " + statementTable.columns("x.") + " FROM @withdrawal_statements x " +
 		"WHERE x.chain_id = $1 AND x.generation >= $2 ORDER BY x.generation, x.id"}
 	unclaimedOf = statement{text: "SELECT " + statementTable.columns("x.") + " FROM @withdrawal_statements x " +
@@ -70,6 +71,11 @@ func (w hotWallets) Say(statements ...withdrawal.Statement) error {
 
 // Statements implements [store.HotWalletRecords].
 func (w hotWallets) Statements(chain uuid.UUID, generation int64) ([]withdrawal.Statement, error) {
+	if w.store.Dialect == Postgres && !w.view {
+		if err := w.read(&lockStatements, nil, func(*sql.Rows) error { return nil }, chain.String()); err != nil {
+			return nil, err
+		}
+	}
 	return statementTable.find(w.tx, &statementsAbout, nil, chain.String(), generation)
 }
 

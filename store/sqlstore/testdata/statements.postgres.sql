@@ -2874,6 +2874,8 @@ SELECT w.id, w.balance_reserved, w.last_used_at
 	ORDER BY w.id FOR NO KEY UPDATE OF w;
 -- lockSlots
 SELECT pg_advisory_xact_lock(hashtextextended('settle refresh slots', 0));
+-- lockStatements
+SELECT pg_advisory_xact_lock(hashtextextended('settle statements about ' || $1, 0));
 -- lockTip
 SELECT id
 	FROM @chain_tip FOR NO KEY UPDATE;
