@@ -77,4 +77,10 @@
 // RefreshCount, NextAt and LastError. The store keeps unique: job ids, (xpub, recipient),
 // slots, one lock per wallet, and one recovery job per wallet that is pending or processing.
 // Fences of locks come from a sequence of the store.
+//
+// # For stores
+//
+// A service never needs what is listed here; a store or a suite of tests does. Orders: [CompareCandidates], [CompareJobs],
+// [CompareTicks], [CompareWatchers]. What of a wallet a step reads: [Needs], [NextReads]. Counts: [StatsOf]. Who may say what:
+// [Speakers], [Events].
 package refresh

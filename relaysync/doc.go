@@ -54,4 +54,9 @@
 // success that was sent within [Policy.Linger] of such a request is followed by another sync.
 // When the holder of a lease that was taken over reports that it sent something, the relay is due
 // again, since nobody knows which request arrived last.
+//
+// # For stores
+//
+// A service never needs what is listed here; a store or a suite of tests does. Orders: [CompareDue], [CompareActivities].
+// What is due, and when: [DueIn]. What of the activities counts: [HistoryOf]. Who may say what: [Speakers], [Events].
 package relaysync

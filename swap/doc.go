@@ -84,4 +84,9 @@
 // event with a [Control] gets the row as it is in the same commit; [Begun] locks
 // it, since it draws its reference there, and whoever stores a [Sighting] raises
 // it to the reference that it shows: see [Control.Saw].
+//
+// # For stores
+//
+// A service never needs what is listed here; a store or a suite of tests does. Order of due items: [CompareDue]. Counts:
+// [NewTally]. Memos as they are stored: [ReadMemo], [WriteMemo]. Who may say what: [Speakers], [Events].
 package swap

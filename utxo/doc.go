@@ -24,4 +24,10 @@
 // is stuck. Select coins and lease them in one transaction of the store. Inputs that a
 // failed transaction freed may be spent again at any time, but only [ProvablyDead] says
 // that spending them cannot pay twice.
+//
+// # For stores
+//
+// A service never needs what is listed here; a store or a suite of tests does. [NewLedger] is the wallet in memory. Orders:
+// [CompareOutPoints]. What a step locks and changes: [Scope], [Merge]. Checks: [Check], [CheckDeposit], [Replay]. Counts: [StatsOf],
+// [ReadStats]. What an event is about, and all of them: [Names], [Events].
 package utxo

@@ -223,4 +223,12 @@
 // A [BatchChange] is stored in one commit with the changes of its members, each by
 // compare-and-swap on its own version. The nonce of a batch belongs to the job that
 // it names as its owner: the transactions of its members take none.
+//
+// # For stores
+//
+// A service never needs what is listed here; a store or a suite of tests does. Orders of lists: [CompareClaims], [CompareDue],
+// [CompareDueBatches], [CompareListed], [CompareListedBatches], [CompareMembers], [CompareRebroadcasts], [CompareWallets],
+// [PriorityRank]. What is due, and when: [IsDue], [DueAt], [DueIn], [BatchDueAt], [BatchDueIn], [LowerNonce], [LowerBatch], [IsAhead].
+// Sums and counts: [StatsOf], [UsageOf], [UnknownOutbounds], [IsApproval]. Who may say what: [Speakers], [BatchSpeakers], [Events],
+// [BatchEvents], [StatementEvents].
 package withdrawal

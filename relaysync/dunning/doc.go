@@ -84,4 +84,9 @@
 // here: it must take one key once.
 //
 // Voided and Amended are decisions about what is owed, and refused once it is paid.
+//
+// # For stores
+//
+// A service never needs what is listed here; a store or a suite of tests does. Orders: [CompareDue], [CompareInvoices].
+// Who may say what: [Speakers], [Events].
 package dunning
