@@ -215,7 +215,7 @@ BEGIN
 	PERFORM pg_advisory_xact_lock_shared(hashtextextended(''@settle_switches '' || asked, 0));
 	RETURN QUERY SELECT s.* FROM @settle_switches s WHERE s.scope IN (''everything'', asked);
 	IF @settle_moved(lossless) THEN
-		RETURN QUERY SELECT ''moved''::text, ''on''::text, NULL::text, NULL::text, NULL::timestamptz, 0::bigint, true, ''send''::text, 0::bigint, NULL::timestamptz, 1::bigint;
+		RETURN QUERY SELECT ''moved''::text, ''on''::text, NULL::text, NULL::text, NULL::timestamptz, true, ''send''::text, 0::bigint, NULL::timestamptz, 1::bigint;
 	END IF;
 END';
 -- +goose StatementEnd
