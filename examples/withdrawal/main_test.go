@@ -141,6 +141,8 @@ func (o *office) work(workers int) *report {
 		})
 	}
 	wg.Go(func() { o.clerk(working) })
+	desk := operators{service: o.service, node: o.client, keys: demoKeys, idle: 10 * time.Millisecond}
+	wg.Go(func() { desk.explain(working) }) // somebody else has the keys, which switches a wallet off until a person explains it
 	if err := errors.Join(o.intake(ctx), o.finish(ctx, o.client), o.settle(ctx, o.client)); err != nil {
 		o.t.Error(err)
 	}
