@@ -274,6 +274,10 @@ func (a *api) alerts(r *http.Request) (any, error) {
 	found = append(found, follow.DepositAlerts(deposits, follow.DepositThresholds{Waiting: 3 * time.Hour})...)
 	for _, name := range []string{consumer, follow.DepositsName} {
 		stats, err := follow.StatsOf(r.Context(), a.db, name)
+		if errors.Is(err, statemachine.ErrNotFound) { // the loops of the first start begin it beside the callers
+			found = append(found, statemachine.Alert{AlertKind: statemachine.AlertKind{Name: "consumer"}, Text: name + " has not begun"})
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
