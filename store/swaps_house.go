@@ -189,7 +189,7 @@ func (s *Swaps) Scanned(ctx context.Context, chain swap.Chain, own bool, scan sw
 			if err != nil {
 				return c, err
 			}
-			if w = s.policy.Advance(old, scan, oldest, now); w.Version != old.Version {
+			if w = s.policy.Advance(old, c, scan, oldest, now); w.Version != old.Version {
 				if err := tx.SwapHouse().SaveWaterline(old, w); err != nil {
 					return c, err
 				}

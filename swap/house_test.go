@@ -38,7 +38,7 @@ func TestWaterlines(t *testing.T) {
 			c.change(&s)
 		}
 		w := swap.Waterline{Chain: swap.Solana, At: c.line, Version: 1}
-		got := policy.Advance(w, s, c.oldest, c.now)
+		got := policy.Advance(w, swap.Control{}, s, c.oldest, c.now)
 		if !got.At.Equal(c.want) || got.Version == 1 && !got.At.Equal(c.line) {
 			t.Errorf("%s: %v at version %d, expected %v", c.name, got.At, got.Version, c.want)
 		}
@@ -80,7 +80,7 @@ func TestAnOldItemMakesNoGap(t *testing.T) {
 	const day = 24 * time.Hour
 	w, oldest := swap.Waterline{Chain: swap.Solana}, t0
 	scan := func(w swap.Waterline, now time.Time, oldest time.Time) swap.Waterline {
-		return policy.Advance(w, swap.Scan{Began: now, From: policy.ScanFrom(w, now), Complete: true, Tip: now}, oldest, now)
+		return policy.Advance(w, swap.Control{}, swap.Scan{Began: now, From: policy.ScanFrom(w, now), Complete: true, Tip: now}, oldest, now)
 	}
 	now := t0.Add(time.Hour)
 	for d := range 30 {

@@ -148,3 +148,27 @@ func TestWhatIsBehindIsNotRequeued(t *testing.T) {
 	o.By = r.operator()
 	r.do(o).is("refund pending")
 }
+
+// A scan that began before the restore has stored what it found in a database that is no more: it
+// moves no waterline. One of what came in moves none before MissingSaid.
+func TestAWaterlineIsOfItsGeneration(t *testing.T) {
+	forgot := open.Restored(t0)
+	said, _ := forgot.SaysMissing(by(swap.System, t0), t0)
+	for _, own := range []bool{false, true} {
+		for _, x := range []struct {
+			control    swap.Control
+			generation int64
+			moves      bool
+		}{
+			{swap.Control{}, 0, true}, {open, 1, true}, {open, 0, false},
+			{forgot, 1, false}, {forgot, 2, own}, {said, 1, false}, {said, 2, true}, {said, 3, false},
+		} {
+			s := policy.NextScan(swap.Waterline{Chain: swap.Nexus, Own: own}, swap.Control{Generation: x.generation}, t0)
+			s.From, s.Complete, s.Tip = t0.Add(-time.Hour), true, t0
+			w := policy.Advance(swap.Waterline{Chain: swap.Nexus, Own: own}, x.control, s, time.Time{}, t0)
+			if (w.Version > 0) != x.moves || w.At.IsZero() == x.moves {
+				t.Errorf("own %v, a scan of %d at %+v: %+v", own, x.generation, x.control, w)
+			}
+		}
+	}
+}

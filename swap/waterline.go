@@ -87,9 +87,10 @@ func (w *Waterline) read() time.Time { return later(w.At, w.Seen) }
 // backwards and never above now. oldest is the time of the oldest item of the chain
 // that is unprocessed (see [Deposit.Waits]), zero if there is none; for the vault's
 // own history it is zero. A scan that begins after Seen has a gap and moves
-// nothing: see [AcceptGap].
-func (p Policy) Advance(w Waterline, s Scan, oldest, now time.Time) Waterline {
-	if !s.counts(w) {
+// nothing: see [AcceptGap]. Nor does one of another generation than the control row's, which has
+// stored what it found in a database that is no more; and what came in waits for MissingSaid.
+func (p Policy) Advance(w Waterline, c Control, s Scan, oldest, now time.Time) Waterline {
+	if !s.counts(w) || s.Generation != c.Generation || !w.Own && c.forgot() {
 		return w
 	}
 	seen := s.Tip.Add(-p.WaterlineMargin)
