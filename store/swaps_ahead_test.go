@@ -55,7 +55,7 @@ func TestNoSwapWaitsForAClockThatWasAhead(t *testing.T) {
 			"credit":  func() (swap.Item, error) { c, err := swaps.Credits.Get(ctx, c.ID); return c.Item, err },
 		} {
 			i, err := changed()
-			latest := now.Add(swaps.Deposits.Policy().RefundTimeout + time.Hour)
+			latest := now.Add(swaps.Policy().RefundTimeout + time.Hour)
 			if err != nil || i.Entered.After(now) || i.OverdueAt.After(latest) ||
 				statemachine.Ahead(now, i.Lease.Until, swaptest.Policy().Lease) {
 				t.Errorf("a %s that was leased, %v: %+v, %v", of, leased, i, err)

@@ -351,6 +351,9 @@ func (s *Swaps) Discrepancies(ctx context.Context, after int64, limit int) (page
 	})
 }
 
+// Policy returns the policy of the service.
+func (s *Swaps) Policy() swap.Policy { return s.policy }
+
 // Stats counts, with rates over a window that ends now; 1 microsecond to a year.
 func (s *Swaps) Stats(ctx context.Context, window time.Duration) (swap.Stats, error) {
 	if window < time.Microsecond || window > 366*24*time.Hour {

@@ -63,9 +63,6 @@ func openService(ctx context.Context, conn *sql.DB, out *outside) (*service, err
 	}
 	s := &service{conn: conn, out: out}
 	if s.Services, err = ops.NewServices(db, policies()); err == nil {
-		s.Wallets, err = store.NewWallets(db, utxo.Policy{Owner: ownerOf})
-	}
-	if err == nil {
 		s.WalletIDs = []utxo.WalletID{wallet}
 		_, err = s.Wallets.Do(ctx, utxo.WalletOpened{Wallet: wallet})
 	}
@@ -88,6 +85,7 @@ func (s *service) close() error { return errors.Join(s.DB.Close(), s.conn.Close(
 // defaults, and sets the depth of its chains.
 func policies() ops.Policies {
 	p := ops.DefaultPolicies()
+	p.Wallets = utxo.Policy{Owner: ownerOf}
 	const ms = time.Millisecond
 	w := &p.Withdrawals
 	w.Lease, w.CheckEvery, w.EnqueueEvery = 2*time.Second, 200*ms, 100*ms

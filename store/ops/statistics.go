@@ -31,6 +31,7 @@ type Policies struct {
 	Refreshes   refresh.Policy
 	Relays      relaysync.Policy // without a domain, as the default is: no services of relays and tenants
 	Tenants     dunning.Policy
+	Wallets     utxo.Policy // without Owner no output is anybody's; statistics need none
 	// DepositMinimum is the Minimum of the host's [utxo.DepositPolicy], in satoshi: a smaller deposit is never
 	// credited, and is not counted among those that wait.
 	DepositMinimum int64
@@ -39,7 +40,7 @@ type Policies struct {
 // DefaultPolicies are the default of each domain.
 func DefaultPolicies() Policies {
 	return Policies{withdrawal.DefaultPolicy(), swap.DefaultPolicy(), refresh.DefaultPolicy(), relaysync.DefaultPolicy(),
-		dunning.DefaultPolicy(), 0}
+		dunning.DefaultPolicy(), utxo.Policy{}, 0}
 }
 
 // Services are those of a database. One of a domain that the database was opened without is
@@ -81,7 +82,7 @@ func NewServices(db *sqlstore.Store, p Policies) (s Services, err error) {
 		}
 	}
 	if err == nil && db.HasDomain(store.DomainWallets) {
-		s.Wallets, err = store.NewWallets(db, utxo.Policy{})
+		s.Wallets, err = store.NewWallets(db, p.Wallets)
 	}
 	return s, err
 }

@@ -140,14 +140,14 @@ func begin[A any](ctx context.Context, p *Payer, s items[A], item A, t swap.Task
 	answer := swap.Answered{By: p.by(), Fence: head.Lease.Fence, Number: in.Number,
 		Outcome: statemachine.Deferred, Reason: "the lease is almost over"}
 	// By the clock that gave the lease there must be time for the whole call.
-	if in.SendBy.Sub(in.At) > 2*p.Swaps.Deposits.Policy().CallTimeout {
+	if in.SendBy.Sub(in.At) > 2*p.Swaps.Policy().CallTimeout {
 		p.send(ctx, in, ev.LastValid, &answer)
 	}
 	return s.Do(ctx, head.ID, answer)
 }
 
 func (p *Payer) send(ctx context.Context, in *swap.Intent, valid uint64, answer *swap.Answered) {
-	policy := p.Swaps.Deposits.Policy()
+	policy := p.Swaps.Policy()
 	token := policy.USDD
 	if in.Chain == swap.Solana {
 		token = policy.USDC
@@ -189,7 +189,7 @@ func (p *Payer) look(ctx context.Context, head *swap.Item, number int64, now tim
 		if s.Found {
 			ev.Finding, ev.Seen = swap.LookFound, Sighting(in.Chain, &s)
 		}
-		ev.View = swap.View{From: in.At.Add(-p.Swaps.Deposits.Policy().WaterlineMargin), Asked: now, ByID: true, ByMemo: true,
+		ev.View = swap.View{From: in.At.Add(-p.Swaps.Policy().WaterlineMargin), Asked: now, ByID: true, ByMemo: true,
 			Before: before, After: s.Height, CannotLand: !s.Waiting}
 	}
 	return ev
