@@ -45,9 +45,9 @@ func (p *Policy) take(c *step) error {
 	case Updated:
 		return p.update(c, &e)
 	case Activated:
-		return c.setStatus(Active, OnActivate, ActivateRelay, e.Revision)
+		return c.setStatus(Active, onActivate, ActivateRelay, e.Revision)
 	case Deactivated:
-		return c.setStatus(Inactive, OnDeactivate, DeactivateRelay, e.Revision)
+		return c.setStatus(Inactive, onDeactivate, DeactivateRelay, e.Revision)
 	case Deleted:
 		return c.remove()
 	case Claimed:

@@ -34,7 +34,7 @@ func (p *Policy) create(c *step, e *Created) error {
 	r.Revision = 1
 	c.append(CreateRelay)
 	c.dueNow()
-	return c.move(OnCreate, "")
+	return c.move(onCreate, "")
 }
 
 func (p *Policy) update(c *step, e *Updated) error {
@@ -44,7 +44,7 @@ func (p *Policy) update(c *step, e *Updated) error {
 			return nil
 		}
 	}
-	if err := c.change(e.Revision, OnUpdate); err != nil {
+	if err := c.change(e.Revision, onUpdate); err != nil {
 		return err
 	}
 	if err := p.configure(c, e.Subdomain, &e.Config); err != nil {
@@ -52,7 +52,7 @@ func (p *Policy) update(c *step, e *Updated) error {
 	}
 	c.append(UpdateRelay)
 	c.dueNow()
-	return c.move(OnUpdate, "")
+	return c.move(onUpdate, "")
 }
 
 // setStatus always makes the relay unsynced, as the source does.
@@ -115,7 +115,7 @@ func (c *step) remove() error {
 	r.DeletedAt, r.Synced, r.SyncError, r.Recreate = c.by.At, true, "", false
 	c.New.Timer = Timer{}
 	c.append(DeleteRelay)
-	return c.move(OnDelete, "")
+	return c.move(onDelete, "")
 }
 
 // retry appends an activity of its own, so that the streak begins anew.
@@ -128,7 +128,7 @@ func (c *step) retry(e *Retried) error {
 	}
 	c.append(RetryRelaySync)
 	c.dueNow()
-	return c.move(OnRetry, e.Reason)
+	return c.move(onRetry, e.Reason)
 }
 
 func (c *step) recreate(e *Recreated) error {
@@ -141,7 +141,7 @@ func (c *step) recreate(e *Recreated) error {
 	c.New.Relay.Recreate = true
 	c.append(RetryRelaySync)
 	c.dueNow()
-	return c.move(OnRecreate, e.Reason)
+	return c.move(onRecreate, e.Reason)
 }
 
 func (c *step) operator(reason string) error {

@@ -33,14 +33,14 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 	if err := c.version(); err != nil {
 		return err
 	}
-	on := OnClaim
+	on := onClaim
 	switch {
 	case held:
 		return c.refuse(statemachine.ErrHeld, "by "+t.Lease.Holder)
 	case c.Old.Level >= switches.Begin:
 		return c.refuse(switches.ErrOnHold, "relays, at "+c.Old.Level.String())
 	case at == PhaseSyncing: // the holder may have sent until its lease ended
-		on = OnTakeover
+		on = onTakeover
 		t.Lapses++
 		t.LapsedFence = t.Lease.Fence
 		t.UnansweredAt = later(t.UnansweredAt, t.Lease.Until)
@@ -96,7 +96,7 @@ func (p *Policy) finish(c *step, e *Finished) error {
 			t.Due = c.by.At
 			t.Generation++
 		}
-		return c.move(OnRelease, statemachine.Bounded(c.New.Relay.Redact(e.Error), MaxError))
+		return c.move(onRelease, statemachine.Bounded(c.New.Relay.Redact(e.Error), MaxError))
 	}
 	if e.Outcome == statemachine.Unknown {
 		t.UnansweredAt = later(t.UnansweredAt, c.by.At)
@@ -120,14 +120,14 @@ func (p *Policy) succeed(c *step, claimed time.Time) error {
 			t.Due = c.by.At
 			t.Generation++
 		}
-		return c.move(OnStaleSuccess, "")
+		return c.move(onStaleSuccess, "")
 	}
 	recreated := r.Recreate
 	r.Recreate = false
 	if lingers {
 		t.Due = c.by.At.Add(p.Linger)
 		t.Generation++
-		return c.move(OnFollow, "")
+		return c.move(onFollow, "")
 	}
 	if body, err := p.body(r); recreated && err == nil { // the server has just that
 		only := tree{}
@@ -135,7 +135,7 @@ func (p *Policy) succeed(c *step, claimed time.Time) error {
 		r.Sent = only.text()
 	}
 	r.Synced = true
-	return c.move(OnSuccess, "")
+	return c.move(onSuccess, "")
 }
 
 func (p *Policy) fail(c *step, text string) error {
@@ -144,16 +144,16 @@ func (p *Policy) fail(c *step, text string) error {
 	r.SyncError = c.errorText(text)
 	failed := c.append(FailRelaySync)
 	if !t.Due.IsZero() {
-		return c.move(OnStaleFailure, r.SyncError)
+		return c.move(onStaleFailure, r.SyncError)
 	}
 	due, ok := p.Retry(r.ID, c.New.History.Streak, failed.CreatedAt, c.by.At)
 	if !ok {
 		t.Exhausted = true
-		return c.move(OnExhausted, giveUp)
+		return c.move(onExhausted, giveUp)
 	}
 	t.Due, t.Backoff = due, true
 	t.Generation++
-	return c.move(OnFailure, r.SyncError)
+	return c.move(onFailure, r.SyncError)
 }
 
 // revoke takes a lease before its end, without giving it to another holder. A holder whom an
@@ -176,7 +176,7 @@ func (p *Policy) revoke(c *step, e *Revoked) error {
 	t.Lapses, t.LapsedFence, t.UnansweredAt = 0, t.Lease.Fence, later(t.UnansweredAt, sent)
 	t.Lease, t.ClaimedAt = t.Lease.Release(), time.Time{}
 	c.dueNow()
-	return c.move(OnRelease, statemachine.Bounded(c.New.Relay.Redact(e.Because("revoked")), MaxError))
+	return c.move(onRelease, statemachine.Bounded(c.New.Relay.Redact(e.Because("revoked")), MaxError))
 }
 
 // late handles the Finished of a holder whose lease was taken over or revoked. It stores no
@@ -196,7 +196,7 @@ func (p *Policy) late(c *step, e *Finished) error {
 		t.UnansweredAt = c.by.At
 	}
 	c.dueNow()
-	return c.move(OnLateSend, fmt.Sprintf("under fence %d, the latest is %d", e.Fence, t.Lease.Fence))
+	return c.move(onLateSend, fmt.Sprintf("under fence %d, the latest is %d", e.Fence, t.Lease.Fence))
 }
 
 // reconcile mends what no commit of this package leaves behind: rows of other writers, and times
@@ -212,13 +212,13 @@ func (p *Policy) reconcile(c *step) error {
 	case PhaseDue, PhaseWaiting:
 		if latest := c.by.At.Add(p.Backoff.Cap); t.Due.After(latest) {
 			t.Due = latest
-			return c.move(OnReconcile, "the due time was too far away")
+			return c.move(onReconcile, "the due time was too far away")
 		}
 		return nil
 	case PhaseSyncing:
 		if latest := c.by.At.Add(p.Lease); t.Lease.Until.After(latest) {
 			t.Lease.Until = latest // a holder that lives renews it
-			return c.move(OnReconcile, "the lease ended too far away")
+			return c.move(onReconcile, "the lease ended too far away")
 		}
 		return nil
 	}
@@ -229,16 +229,16 @@ func (p *Policy) reconcile(c *step) error {
 	switch need {
 	case SyncNow:
 		c.dueNow()
-		return c.move(OnReconcile, "")
+		return c.move(onReconcile, "")
 	case ScheduleRetry:
 		due, ok := p.Retry(r.ID, c.New.History.Streak, c.New.History.Newest, c.by.At)
 		if !ok {
 			t.Exhausted = true
-			return c.move(OnReconcileGiveUp, giveUp)
+			return c.move(onReconcileGiveUp, giveUp)
 		}
 		t.Due, t.Backoff = due, true
 		t.Generation++
-		return c.move(OnReconcileError, "")
+		return c.move(onReconcileError, "")
 	}
 	return nil
 }

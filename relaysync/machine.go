@@ -55,32 +55,32 @@ func (status) Names() []string { return statusNames }
 var statusNames = []string{"active", "inactive"}
 
 // Trigger is what moves a sync.
-// Values: OnCreate, OnUpdate, OnActivate, OnDeactivate, OnDelete, OnClaim, OnTakeover, OnSuccess,
-// OnStaleSuccess, OnFollow, OnFailure, OnExhausted, OnStaleFailure, OnRelease, OnLateSend, OnRetry,
-// OnRecreate, OnReconcile, OnReconcileError, OnReconcileGiveUp.
+// Values: onCreate, onUpdate, onActivate, onDeactivate, onDelete, onClaim, onTakeover, onSuccess,
+// onStaleSuccess, onFollow, onFailure, onExhausted, onStaleFailure, onRelease, onLateSend, onRetry,
+// onRecreate, onReconcile, onReconcileError, onReconcileGiveUp.
 type Trigger = statemachine.Enum[trigger]
 
 const (
-	OnCreate     Trigger = iota + 1
-	OnUpdate             // the host changed the documents
-	OnActivate           // the host, or the end of a churn
-	OnDeactivate         // the host, or a churn
-	OnDelete
-	OnClaim           // the due time has come
-	OnTakeover        // the lease ended without a result
-	OnSuccess         // the relay is at the server as it is here
-	OnStaleSuccess    // it was changed, or sent again, since the request was built
-	OnFollow          // a success within Linger of a request without an answer
-	OnFailure         // the back-off begins
-	OnExhausted       // the failure after MaxAttempts retries
-	OnStaleFailure    // a failure of a relay that is due again already
-	OnRelease         // nothing was sent
-	OnLateSend        // a holder that lost its lease has sent something
-	OnRetry           // an operator asks for a sync
-	OnRecreate        // an operator asks for a POST
-	OnReconcile       // unsynced without a due time, or one too far away
-	OnReconcileError  // the same, with an error: through the back-off
-	OnReconcileGiveUp // the same, with more failures than there are attempts
+	onCreate     Trigger = iota + 1
+	onUpdate             // the host changed the documents
+	onActivate           // the host, or the end of a churn
+	onDeactivate         // the host, or a churn
+	onDelete
+	onClaim           // the due time has come
+	onTakeover        // the lease ended without a result
+	onSuccess         // the relay is at the server as it is here
+	onStaleSuccess    // it was changed, or sent again, since the request was built
+	onFollow          // a success within Linger of a request without an answer
+	onFailure         // the back-off begins
+	onExhausted       // the failure after MaxAttempts retries
+	onStaleFailure    // a failure of a relay that is due again already
+	onRelease         // nothing was sent
+	onLateSend        // a holder that lost its lease has sent something
+	onRetry           // an operator asks for a sync
+	onRecreate        // an operator asks for a POST
+	onReconcile       // unsynced without a due time, or one too far away
+	onReconcileError  // the same, with an error: through the back-off
+	onReconcileGiveUp // the same, with more failures than there are attempts
 )
 
 type trigger struct{}
@@ -106,61 +106,61 @@ type edge = statemachine.Edge[Phase, Trigger]
 
 // Machine is the law of a sync.
 var Machine = statemachine.Must("relay_sync", []edge{
-	{From: 0, Trigger: OnCreate, To: PhaseDue},
+	{From: 0, Trigger: onCreate, To: PhaseDue},
 
-	{From: PhaseClean, Trigger: OnUpdate, To: PhaseDue},
-	{From: PhaseDue, Trigger: OnUpdate, To: PhaseDue},
-	{From: PhaseWaiting, Trigger: OnUpdate, To: PhaseDue},
-	{From: PhaseExhausted, Trigger: OnUpdate, To: PhaseDue},
-	{From: PhaseSyncing, Trigger: OnUpdate, To: PhaseSyncing, Extension: extStale},
-	{From: PhaseClean, Trigger: OnActivate, To: PhaseDue},
-	{From: PhaseDue, Trigger: OnActivate, To: PhaseDue},
-	{From: PhaseWaiting, Trigger: OnActivate, To: PhaseDue},
-	{From: PhaseExhausted, Trigger: OnActivate, To: PhaseDue},
-	{From: PhaseSyncing, Trigger: OnActivate, To: PhaseSyncing, Extension: extStale},
-	{From: PhaseClean, Trigger: OnDeactivate, To: PhaseDue},
-	{From: PhaseDue, Trigger: OnDeactivate, To: PhaseDue},
-	{From: PhaseWaiting, Trigger: OnDeactivate, To: PhaseDue},
-	{From: PhaseExhausted, Trigger: OnDeactivate, To: PhaseDue},
-	{From: PhaseSyncing, Trigger: OnDeactivate, To: PhaseSyncing, Extension: extStale},
+	{From: PhaseClean, Trigger: onUpdate, To: PhaseDue},
+	{From: PhaseDue, Trigger: onUpdate, To: PhaseDue},
+	{From: PhaseWaiting, Trigger: onUpdate, To: PhaseDue},
+	{From: PhaseExhausted, Trigger: onUpdate, To: PhaseDue},
+	{From: PhaseSyncing, Trigger: onUpdate, To: PhaseSyncing, Extension: extStale},
+	{From: PhaseClean, Trigger: onActivate, To: PhaseDue},
+	{From: PhaseDue, Trigger: onActivate, To: PhaseDue},
+	{From: PhaseWaiting, Trigger: onActivate, To: PhaseDue},
+	{From: PhaseExhausted, Trigger: onActivate, To: PhaseDue},
+	{From: PhaseSyncing, Trigger: onActivate, To: PhaseSyncing, Extension: extStale},
+	{From: PhaseClean, Trigger: onDeactivate, To: PhaseDue},
+	{From: PhaseDue, Trigger: onDeactivate, To: PhaseDue},
+	{From: PhaseWaiting, Trigger: onDeactivate, To: PhaseDue},
+	{From: PhaseExhausted, Trigger: onDeactivate, To: PhaseDue},
+	{From: PhaseSyncing, Trigger: onDeactivate, To: PhaseSyncing, Extension: extStale},
 
-	{From: PhaseDue, Trigger: OnClaim, To: PhaseSyncing},
-	{From: PhaseWaiting, Trigger: OnClaim, To: PhaseSyncing},
-	{From: PhaseSyncing, Trigger: OnTakeover, To: PhaseSyncing, Extension: extLease},
-	{From: PhaseSyncing, Trigger: OnSuccess, To: PhaseClean},
-	{From: PhaseSyncing, Trigger: OnStaleSuccess, To: PhaseDue, Extension: extStale},
-	{From: PhaseSyncing, Trigger: OnFollow, To: PhaseDue, Extension: extFollow},
-	{From: PhaseSyncing, Trigger: OnFailure, To: PhaseWaiting},
-	{From: PhaseSyncing, Trigger: OnExhausted, To: PhaseExhausted},
-	{From: PhaseSyncing, Trigger: OnStaleFailure, To: PhaseDue, Extension: extStale},
-	{From: PhaseSyncing, Trigger: OnRelease, To: PhaseDue, Extension: extLease},
-	{From: PhaseClean, Trigger: OnLateSend, To: PhaseDue, Extension: extLate},
-	{From: PhaseDue, Trigger: OnLateSend, To: PhaseDue, Extension: extLate},
-	{From: PhaseWaiting, Trigger: OnLateSend, To: PhaseDue, Extension: extLate},
-	{From: PhaseExhausted, Trigger: OnLateSend, To: PhaseDue, Extension: extLate},
-	{From: PhaseSyncing, Trigger: OnLateSend, To: PhaseSyncing, Extension: extLate},
+	{From: PhaseDue, Trigger: onClaim, To: PhaseSyncing},
+	{From: PhaseWaiting, Trigger: onClaim, To: PhaseSyncing},
+	{From: PhaseSyncing, Trigger: onTakeover, To: PhaseSyncing, Extension: extLease},
+	{From: PhaseSyncing, Trigger: onSuccess, To: PhaseClean},
+	{From: PhaseSyncing, Trigger: onStaleSuccess, To: PhaseDue, Extension: extStale},
+	{From: PhaseSyncing, Trigger: onFollow, To: PhaseDue, Extension: extFollow},
+	{From: PhaseSyncing, Trigger: onFailure, To: PhaseWaiting},
+	{From: PhaseSyncing, Trigger: onExhausted, To: PhaseExhausted},
+	{From: PhaseSyncing, Trigger: onStaleFailure, To: PhaseDue, Extension: extStale},
+	{From: PhaseSyncing, Trigger: onRelease, To: PhaseDue, Extension: extLease},
+	{From: PhaseClean, Trigger: onLateSend, To: PhaseDue, Extension: extLate},
+	{From: PhaseDue, Trigger: onLateSend, To: PhaseDue, Extension: extLate},
+	{From: PhaseWaiting, Trigger: onLateSend, To: PhaseDue, Extension: extLate},
+	{From: PhaseExhausted, Trigger: onLateSend, To: PhaseDue, Extension: extLate},
+	{From: PhaseSyncing, Trigger: onLateSend, To: PhaseSyncing, Extension: extLate},
 
-	{From: PhaseClean, Trigger: OnReconcile, To: PhaseDue},
-	{From: PhaseClean, Trigger: OnReconcileError, To: PhaseWaiting},
-	{From: PhaseClean, Trigger: OnReconcileGiveUp, To: PhaseExhausted},
-	{From: PhaseDue, Trigger: OnReconcile, To: PhaseDue, Extension: extClock},
-	{From: PhaseWaiting, Trigger: OnReconcile, To: PhaseWaiting, Extension: extClock},
-	{From: PhaseSyncing, Trigger: OnReconcile, To: PhaseSyncing, Extension: extClock},
+	{From: PhaseClean, Trigger: onReconcile, To: PhaseDue},
+	{From: PhaseClean, Trigger: onReconcileError, To: PhaseWaiting},
+	{From: PhaseClean, Trigger: onReconcileGiveUp, To: PhaseExhausted},
+	{From: PhaseDue, Trigger: onReconcile, To: PhaseDue, Extension: extClock},
+	{From: PhaseWaiting, Trigger: onReconcile, To: PhaseWaiting, Extension: extClock},
+	{From: PhaseSyncing, Trigger: onReconcile, To: PhaseSyncing, Extension: extClock},
 
-	{From: PhaseClean, Trigger: OnRetry, To: PhaseDue, Extension: extOperator},
-	{From: PhaseWaiting, Trigger: OnRetry, To: PhaseDue, Extension: extOperator},
-	{From: PhaseExhausted, Trigger: OnRetry, To: PhaseDue, Extension: extOperator},
-	{From: PhaseClean, Trigger: OnRecreate, To: PhaseDue, Extension: extOperator},
-	{From: PhaseDue, Trigger: OnRecreate, To: PhaseDue, Extension: extOperator},
-	{From: PhaseWaiting, Trigger: OnRecreate, To: PhaseDue, Extension: extOperator},
-	{From: PhaseExhausted, Trigger: OnRecreate, To: PhaseDue, Extension: extOperator},
-	{From: PhaseSyncing, Trigger: OnRecreate, To: PhaseSyncing, Extension: extOperator},
+	{From: PhaseClean, Trigger: onRetry, To: PhaseDue, Extension: extOperator},
+	{From: PhaseWaiting, Trigger: onRetry, To: PhaseDue, Extension: extOperator},
+	{From: PhaseExhausted, Trigger: onRetry, To: PhaseDue, Extension: extOperator},
+	{From: PhaseClean, Trigger: onRecreate, To: PhaseDue, Extension: extOperator},
+	{From: PhaseDue, Trigger: onRecreate, To: PhaseDue, Extension: extOperator},
+	{From: PhaseWaiting, Trigger: onRecreate, To: PhaseDue, Extension: extOperator},
+	{From: PhaseExhausted, Trigger: onRecreate, To: PhaseDue, Extension: extOperator},
+	{From: PhaseSyncing, Trigger: onRecreate, To: PhaseSyncing, Extension: extOperator},
 
-	{From: PhaseClean, Trigger: OnDelete, To: PhaseDeleted, Extension: extDelete},
-	{From: PhaseDue, Trigger: OnDelete, To: PhaseDeleted, Extension: extDelete},
-	{From: PhaseSyncing, Trigger: OnDelete, To: PhaseDeleted, Extension: extDelete},
-	{From: PhaseWaiting, Trigger: OnDelete, To: PhaseDeleted, Extension: extDelete},
-	{From: PhaseExhausted, Trigger: OnDelete, To: PhaseDeleted, Extension: extDelete},
+	{From: PhaseClean, Trigger: onDelete, To: PhaseDeleted, Extension: extDelete},
+	{From: PhaseDue, Trigger: onDelete, To: PhaseDeleted, Extension: extDelete},
+	{From: PhaseSyncing, Trigger: onDelete, To: PhaseDeleted, Extension: extDelete},
+	{From: PhaseWaiting, Trigger: onDelete, To: PhaseDeleted, Extension: extDelete},
+	{From: PhaseExhausted, Trigger: onDelete, To: PhaseDeleted, Extension: extDelete},
 })
 
 // Role is in which capacity an actor speaks.

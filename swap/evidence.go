@@ -188,10 +188,10 @@ func (s *step) lost(in *Intent, proof Proof) error {
 		return s.note(text)
 	case proof == Errored:
 		return s.move(errored, text)
-	case in.Action == Send && s.p.OnTimeout == OnTimeoutHold:
+	case in.Action == Send && s.p.OnTimeout == onTimeoutHold:
 		s.hold(ByPolicy, text)
 		return s.note(text)
-	case in.Action == Send && s.p.OnTimeout == OnTimeoutQuarantine:
+	case in.Action == Send && s.p.OnTimeout == onTimeoutQuarantine:
 		return s.move(timeoutAside, text)
 	}
 	return s.move(confirmTimeout, text)

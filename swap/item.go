@@ -210,7 +210,7 @@ type HoldKind = statemachine.Enum[holdKind]
 const (
 	// ByOperator ends by [Released].
 	ByOperator HoldKind = iota + 1
-	// ByPolicy: a payment cannot land any more and the policy is [OnTimeoutHold].
+	// ByPolicy: a payment cannot land any more and the policy is [onTimeoutHold].
 	// It ends by an operator's refund or quarantine.
 	ByPolicy
 	// ByMismatch: an outbound of the vault names the item and is none of its

@@ -87,13 +87,13 @@ type Fees struct {
 
 // OnTimeout is what follows a complete negative of a payment after
 // [Policy.ConfirmTimeout].
-// Values: OnTimeoutRefund, OnTimeoutQuarantine, OnTimeoutHold.
+// Values: onTimeoutRefund, onTimeoutQuarantine, onTimeoutHold.
 type OnTimeout = statemachine.Enum[onTimeout]
 
 const (
-	OnTimeoutRefund OnTimeout = iota + 1
-	OnTimeoutQuarantine
-	OnTimeoutHold
+	onTimeoutRefund OnTimeout = iota + 1
+	onTimeoutQuarantine
+	onTimeoutHold
 )
 
 type onTimeout struct{}
@@ -121,7 +121,7 @@ func DefaultPolicy() Policy {
 		LookEvery:           30 * time.Second,
 		Lease:               5 * time.Minute,
 		CallTimeout:         30 * time.Second,
-		OnTimeout:           OnTimeoutRefund,
+		OnTimeout:           onTimeoutRefund,
 		CreditConfirmations: 2,
 		FinalConfirmations:  10,
 		WaterlineMargin:     2 * time.Minute,

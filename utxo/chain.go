@@ -62,7 +62,7 @@ func (pl *plan) connect(ev Connected) error {
 		if ev.Positions != nil {
 			position = ev.Positions[i]
 		}
-		return pl.confirm(pl.show(&txs[i], OnConfirmed), b.Height, position)
+		return pl.confirm(pl.show(&txs[i], onConfirmed), b.Height, position)
 	}
 	pl.later = untouched(at, txs, confirm)
 	for _, i := range order {
@@ -77,7 +77,7 @@ func (pl *plan) connect(ev Connected) error {
 
 // confirm places a transaction in a block.
 func (pl *plan) confirm(v *vertex, height, position int32) error {
-	on := OnConfirmed
+	on := onConfirmed
 	switch {
 	case v.coinbase && reanchors(v.height) && height < v.height:
 		return nil // the earlier block of a duplicated coinbase, applied again
@@ -88,11 +88,11 @@ func (pl *plan) confirm(v *vertex, height, position int32) error {
 		if err := pl.spread([]*vertex{v}); err != nil {
 			return err
 		}
-		return pl.mendAll(v, OnConfirmed)
+		return pl.mendAll(v, onConfirmed)
 	case v.confirmed() && !(v.coinbase && reanchors(height)):
 		return pl.refuse(v, ErrConfirmedElsewhere, fmt.Sprintf("at height %d, now seen at %d", v.height, height))
 	case v.status == Orphaned:
-		on = OnReconfirmed
+		on = onReconfirmed
 	}
 	if err := pl.inOrder(v, height); err != nil {
 		return err
@@ -217,9 +217,9 @@ func (pl *plan) disconnect(ev Disconnected) error {
 		if !v.confirmed() {
 			continue // another wallet's row of it
 		}
-		on := OnDisconnect
+		on := onDisconnect
 		if v.coinbase {
-			on = OnOrphaned
+			on = onOrphaned
 			orphans = append(orphans, v)
 		}
 		if err := pl.move(v, on, "", func(f *facts) { f.height, f.position = Unconfirmed, 0 }); err != nil {
@@ -250,5 +250,5 @@ func (pl *plan) orphan(coinbases []*vertex) error {
 			return pl.refuse(l, statemachine.ErrCorrupt, "it is confirmed below the coinbase that it spends")
 		}
 	}
-	return pl.kill(losers[len(coinbases):], func(*vertex) (Trigger, string) { return OnParentDied, "" })
+	return pl.kill(losers[len(coinbases):], func(*vertex) (Trigger, string) { return onParentDied, "" })
 }

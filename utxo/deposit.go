@@ -33,15 +33,15 @@ func (depositState) Kind() string    { return "deposit state" }
 func (depositState) Names() []string { return []string{"waiting", "credited", "reversed"} }
 
 // DepositTrigger is what moves a deposit.
-// Values: OnDeposited, OnDeep, OnDead, OnForkedOff, OnOrdered.
+// Values: onDeposited, onDeep, onDead, onForkedOff, onOrdered.
 type DepositTrigger = statemachine.Enum[depositTrigger]
 
 const (
-	OnDeposited DepositTrigger = iota + 1 // a block pays a customer
-	OnDeep                                // it is deep enough to be credited
-	OnDead                                // another transaction has spent an input of it, or of an ancestor, as deep
-	OnForkedOff                           // the coinbase is in no block, and the chain without it is as deep
-	OnOrdered                             // an operator says that it will not come back
+	onDeposited DepositTrigger = iota + 1 // a block pays a customer
+	onDeep                                // it is deep enough to be credited
+	onDead                                // another transaction has spent an input of it, or of an ancestor, as deep
+	onForkedOff                           // the coinbase is in no block, and the chain without it is as deep
+	onOrdered                             // an operator says that it will not come back
 )
 
 type depositTrigger struct{}
@@ -54,12 +54,12 @@ func (depositTrigger) Names() []string {
 // DepositMachine holds the allowed steps of a deposit's state. Each step but the first is
 // one posting of the host.
 var DepositMachine = statemachine.Must("utxo.deposit", []statemachine.Edge[DepositState, DepositTrigger]{
-	{From: 0, Trigger: OnDeposited, To: DepositWaiting},
-	{From: DepositWaiting, Trigger: OnDeep, To: DepositCredited},
-	{From: DepositCredited, Trigger: OnDead, To: DepositReversed},
-	{From: DepositCredited, Trigger: OnForkedOff, To: DepositReversed},
-	{From: DepositCredited, Trigger: OnOrdered, To: DepositReversed},
-	{From: DepositReversed, Trigger: OnDeep, To: DepositCredited},
+	{From: 0, Trigger: onDeposited, To: DepositWaiting},
+	{From: DepositWaiting, Trigger: onDeep, To: DepositCredited},
+	{From: DepositCredited, Trigger: onDead, To: DepositReversed},
+	{From: DepositCredited, Trigger: onForkedOff, To: DepositReversed},
+	{From: DepositCredited, Trigger: onOrdered, To: DepositReversed},
+	{From: DepositReversed, Trigger: onDeep, To: DepositCredited},
 }, statemachine.Cyclic)
 
 // Deposit is an output that pays a customer, and what the host's ledger has of it.

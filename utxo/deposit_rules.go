@@ -51,7 +51,7 @@ func (p DepositPolicy) Find(s DepositSight, now time.Time) (Deposit, bool) {
 		return Deposit{}, false
 	}
 	d := Deposit{OutPoint: s.OutPoint, Owner: s.Owner, Amount: s.Amount, At: micros(now)}
-	d.State, _ = DepositMachine.Next(d.State, OnDeposited)
+	d.State, _ = DepositMachine.Next(d.State, onDeposited)
 	return d.Seen(s), true
 }
 
@@ -104,10 +104,10 @@ func (p DepositPolicy) Judge(d Deposit, s DepositSight, now time.Time) (Deposit,
 	if d.State == DepositCredited {
 		switch {
 		case s.Dead && d.Suspect(s):
-			return d.reverse(OnDead, "", OnDead.String(), now)
+			return d.reverse(onDead, "", onDead.String(), now)
 		case s.Coinbase && s.Status == Orphaned && d.Height != Unconfirmed && int64(s.Tip)-int64(d.Height)+1 >= int64(d.Depth):
 			// The fork is below the block that had it.
-			return d.reverse(OnForkedOff, "", OnForkedOff.String(), now)
+			return d.reverse(onForkedOff, "", onForkedOff.String(), now)
 		}
 		return d, nil, nil
 	}
@@ -122,7 +122,7 @@ func (p DepositPolicy) Judge(d Deposit, s DepositSight, now time.Time) (Deposit,
 	if int64(s.Tip)-int64(d.Height)+1 < int64(depth) {
 		return d, nil, nil
 	}
-	if err := d.step(OnDeep, now); err != nil {
+	if err := d.step(onDeep, now); err != nil {
 		return d, nil, err
 	}
 	d.Round, d.Depth, d.Actor, d.Reason = d.Round+1, depth, "", ""
@@ -144,9 +144,9 @@ func (d Deposit) Reverse(s DepositSight, actor, reason string, now time.Time) (D
 	}
 	if d = d.Seen(s); !d.Shaken(s.Tip) {
 		return d, nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: DepositMachine.Name(), ID: d.OutPoint.String(),
-			State: d.State.String(), Event: OnOrdered.String(), Reason: "only what is credited and not deep is reversed"}
+			State: d.State.String(), Event: onOrdered.String(), Reason: "only what is credited and not deep is reversed"}
 	}
-	return d.reverse(OnOrdered, actor, reason, now)
+	return d.reverse(onOrdered, actor, reason, now)
 }
 
 func (d Deposit) reverse(on DepositTrigger, actor, reason string, now time.Time) (Deposit, *DepositFact, error) {

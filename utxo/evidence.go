@@ -241,7 +241,7 @@ func (pl *plan) observe(ev Observed) error {
 	if err := pl.readShown(txs); err != nil {
 		return err
 	}
-	see := func(i int) error { return pl.see(pl.show(&txs[i], OnObserved), seq, ev.Seq == 0) }
+	see := func(i int) error { return pl.see(pl.show(&txs[i], onObserved), seq, ev.Seq == 0) }
 	pl.later = untouched(at, txs, see)
 	taken := make(map[wire.OutPoint]chainhash.Hash, len(pl.inputs)) // by what the list has placed
 	for _, i := range parentsFirst(txs, at) {
@@ -318,14 +318,14 @@ func (pl *plan) see(v *vertex, seq int64, drawn bool) error {
 	case err != nil:
 	case v.status == Published && drawn:
 		if err = pl.spread([]*vertex{v}); err == nil {
-			err = pl.mendAll(v, OnObserved)
+			err = pl.mendAll(v, onObserved)
 		}
 	case v.status == Published:
 		if err = pl.spread([]*vertex{v}); err == nil {
-			err = pl.move(v, OnObserved, "", func(f *facts) { f.seq = seq })
+			err = pl.move(v, onObserved, "", func(f *facts) { f.seq = seq })
 		}
 	default:
-		err = pl.place(v, evidence{on: OnObserved, height: Unconfirmed, seq: seq})
+		err = pl.place(v, evidence{on: onObserved, height: Unconfirmed, seq: seq})
 	}
 	v.listed = err == nil
 	return err

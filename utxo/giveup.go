@@ -34,9 +34,9 @@ func (pl *plan) invalidate(ev Invalidated) error {
 	}
 	return pl.kill(losers, func(l *vertex) (Trigger, string) {
 		if l == n.at {
-			return OnInvalidated, reason
+			return onInvalidated, reason
 		}
-		return OnParentDied, ""
+		return onParentDied, ""
 	})
 }
 
@@ -63,10 +63,10 @@ func (pl *plan) giveUp(n *row, losers []*vertex, reason string) error {
 	}) {
 		v := losers[i]
 		for _, row := range v.rows {
-			on, why := OnParentDied, ""
+			on, why := onParentDied, ""
 			switch {
 			case row == n:
-				on, why = OnInvalidated, reason
+				on, why = onInvalidated, reason
 			case !row.tx.Live() || !deadParent(row):
 				continue
 			}

@@ -60,7 +60,7 @@ func (pl *plan) place(t *vertex, ev evidence) error {
 	inLift := t.lifted
 	// The winners come first: a loser may be a child of one, never a parent.
 	for _, m := range lift {
-		on := OnProven
+		on := onProven
 		if m == t {
 			on = ev.on
 		}
@@ -79,11 +79,11 @@ func (pl *plan) place(t *vertex, ev evidence) error {
 	if err := pl.kill(losers, func(l *vertex) (Trigger, string) {
 		switch {
 		case l.rival != inLift:
-			return OnParentDied, ""
+			return onParentDied, ""
 		case ev.block() || l.status == Pending:
-			return OnDoubleSpent, ""
+			return onDoubleSpent, ""
 		}
-		return OnReplaced, ""
+		return onReplaced, ""
 	}); err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func (pl *plan) move(v *vertex, on Trigger, reason string, change func(*facts)) 
 			if dies {
 				continue
 			}
-			by = OnProven
+			by = onProven
 		}
 		err := pl.step(n, by, reason, func(t *Tx) { t.Height, t.Position, t.Seq, t.Public = v.height, v.position, v.seq, v.public })
 		if err != nil {
@@ -265,7 +265,7 @@ func (pl *plan) broadcast(ev Broadcasted) error {
 	case Published:
 		return nil
 	case Pending:
-		return pl.place(n.at, evidence{on: OnBroadcast, height: Unconfirmed})
+		return pl.place(n.at, evidence{on: onBroadcast, height: Unconfirmed})
 	}
 	return pl.refuse(n.at, statemachine.ErrIllegal, "a dead transaction needs evidence")
 }

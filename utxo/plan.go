@@ -222,7 +222,7 @@ func (pl *plan) label(ev Labelled) error {
 	if n.tx.Label == ev.Label {
 		return nil
 	}
-	return pl.step(n, OnLabelled, "", func(t *Tx) { t.Label = ev.Label })
+	return pl.step(n, onLabelled, "", func(t *Tx) { t.Label = ev.Label })
 }
 
 // reveal gives an owner an output of a transaction that is stored already, and makes the
@@ -267,7 +267,7 @@ func (pl *plan) reveal(ev OutputRevealed) error {
 		return err
 	}
 	pl.credit(n, ev.Index, tx.TxOut[ev.Index], ev.Tag)
-	if err := pl.step(n, OnRevealed, "", func(t *Tx) { t.Context = false }); err != nil {
+	if err := pl.step(n, onRevealed, "", func(t *Tx) { t.Context = false }); err != nil {
 		return err
 	}
 	if err := pl.beside(v, ev.ID.Wallet); err != nil {

@@ -137,7 +137,7 @@ func (pl *plan) join(v *vertex, w WalletID, core bool) error {
 		if len(credited) == 0 {
 			return nil
 		}
-		if err := pl.step(n, OnRevealed, "", func(t *Tx) { t.Context = false }); err != nil {
+		if err := pl.step(n, onRevealed, "", func(t *Tx) { t.Context = false }); err != nil {
 			return err
 		}
 	}
@@ -210,7 +210,7 @@ func (pl *plan) spenders(v *vertex, w WalletID, credited []uint32) error {
 					return err
 				}
 			case n.tx.Context:
-				if err := pl.step(n, OnRevealed, "", func(t *Tx) { t.Context = false }); err != nil {
+				if err := pl.step(n, onRevealed, "", func(t *Tx) { t.Context = false }); err != nil {
 					return err
 				}
 			default:
@@ -254,12 +254,12 @@ func (pl *plan) enter(v *vertex, w WalletID, core bool) (*row, error) {
 	if v.live() { // a dead one takes no input, and who does may not be known
 		pl.graph.moved(v)
 	}
-	on := map[Status]Trigger{Published: OnJoined, Replaced: OnJoinedReplaced, Failed: OnJoinedFailed, Orphaned: OnJoinedOrphaned}[v.status]
+	on := map[Status]Trigger{Published: onJoined, Replaced: onJoinedReplaced, Failed: onJoinedFailed, Orphaned: onJoinedOrphaned}[v.status]
 	if v.status == Published && v.shownOn != 0 {
 		on = v.shownOn
 	}
 	if v.status == Pending {
-		on = OnSubmit
+		on = onSubmit
 	}
 	return n, pl.step(n, on, "", func(t *Tx) { t.Height, t.Position, t.Seq, t.Public = v.height, v.position, v.seq, v.public })
 }

@@ -159,7 +159,7 @@ func (pl *plan) complete(v *vertex, s *seen) error {
 			return err
 		}
 		if len(Unsigned(stored)) > 0 && n.mend(raw) {
-			if err := pl.step(n, OnObserved, "", nil); err != nil {
+			if err := pl.step(n, onObserved, "", nil); err != nil {
 				return err
 			}
 		}
@@ -188,7 +188,7 @@ func (pl *plan) sign(n *row, msg *wire.MsgTx) error {
 	if err != nil || !n.mend(raw) {
 		return err
 	}
-	return pl.step(n, OnSigned, "", nil)
+	return pl.step(n, onSigned, "", nil)
 }
 
 // mostSigned returns the bytes of that row of v, stored or new, that lacks the fewest

@@ -39,31 +39,31 @@ func (status) Names() []string { return statusNames }
 var statusNames = []string{"pending", "published", "replaced", "failed", "orphaned"}
 
 // Trigger is what moves a transaction.
-// Values: OnSubmit, OnBroadcast, OnObserved, OnConfirmed, OnProven, OnReplaced, OnDoubleSpent, OnParentDied,
-// OnDisconnect, OnOrphaned, OnReconfirmed, OnInvalidated, OnRevealed, OnLabelled, OnJoined, OnJoinedReplaced,
-// OnJoinedFailed, OnJoinedOrphaned, OnSigned.
+// Values: onSubmit, onBroadcast, onObserved, onConfirmed, onProven, onReplaced, onDoubleSpent, onParentDied,
+// onDisconnect, onOrphaned, onReconfirmed, onInvalidated, onRevealed, onLabelled, onJoined, onJoinedReplaced,
+// onJoinedFailed, onJoinedOrphaned, onSigned.
 type Trigger = statemachine.Enum[trigger]
 
 const (
-	OnSubmit         Trigger = iota + 1 // the wallet created it
-	OnBroadcast                         // the host published it
-	OnObserved                          // seen in a mempool
-	OnConfirmed                         // in a connected block
-	OnProven                            // a published child proves it
-	OnReplaced                          // a rival won in the mempool
-	OnDoubleSpent                       // a rival won in a block, or before it was broadcast
-	OnParentDied                        // an ancestor is dead
-	OnDisconnect                        // its block left the best chain
-	OnOrphaned                          // the block that created it left the best chain
-	OnReconfirmed                       // an orphaned coinbase is in the best chain again
-	OnInvalidated                       // the host gave it up
-	OnRevealed                          // an output was found to be owned
-	OnLabelled                          // the host changed its label
-	OnJoined                            // another wallet's facts concern this one: published
-	OnJoinedReplaced                    // the same, replaced by now
-	OnJoinedFailed                      // the same, failed by now
-	OnJoinedOrphaned                    // the same, orphaned by now
-	OnSigned                            // the wallet brought signatures
+	onSubmit         Trigger = iota + 1 // the wallet created it
+	onBroadcast                         // the host published it
+	onObserved                          // seen in a mempool
+	onConfirmed                         // in a connected block
+	onProven                            // a published child proves it
+	onReplaced                          // a rival won in the mempool
+	onDoubleSpent                       // a rival won in a block, or before it was broadcast
+	onParentDied                        // an ancestor is dead
+	onDisconnect                        // its block left the best chain
+	onOrphaned                          // the block that created it left the best chain
+	onReconfirmed                       // an orphaned coinbase is in the best chain again
+	onInvalidated                       // the host gave it up
+	onRevealed                          // an output was found to be owned
+	onLabelled                          // the host changed its label
+	onJoined                            // another wallet's facts concern this one: published
+	onJoinedReplaced                    // the same, replaced by now
+	onJoinedFailed                      // the same, failed by now
+	onJoinedOrphaned                    // the same, orphaned by now
+	onSigned                            // the wallet brought signatures
 )
 
 type trigger struct{}
@@ -85,53 +85,53 @@ const (
 
 // TxMachine is the law of a transaction's status.
 var TxMachine = statemachine.Must("utxo.tx", []statemachine.Edge[Status, Trigger]{
-	{From: 0, Trigger: OnSubmit, To: Pending},
-	{From: 0, Trigger: OnObserved, To: Published},
-	{From: 0, Trigger: OnConfirmed, To: Published},
+	{From: 0, Trigger: onSubmit, To: Pending},
+	{From: 0, Trigger: onObserved, To: Published},
+	{From: 0, Trigger: onConfirmed, To: Published},
 
-	{From: 0, Trigger: OnJoined, To: Published, Extension: joining},
-	{From: 0, Trigger: OnJoinedReplaced, To: Replaced, Extension: joining},
-	{From: 0, Trigger: OnJoinedFailed, To: Failed, Extension: joining},
-	{From: 0, Trigger: OnJoinedOrphaned, To: Orphaned, Extension: joining},
+	{From: 0, Trigger: onJoined, To: Published, Extension: joining},
+	{From: 0, Trigger: onJoinedReplaced, To: Replaced, Extension: joining},
+	{From: 0, Trigger: onJoinedFailed, To: Failed, Extension: joining},
+	{From: 0, Trigger: onJoinedOrphaned, To: Orphaned, Extension: joining},
 
-	{From: Pending, Trigger: OnBroadcast, To: Published},
-	{From: Pending, Trigger: OnObserved, To: Published},
-	{From: Pending, Trigger: OnConfirmed, To: Published},
-	{From: Pending, Trigger: OnProven, To: Published},
-	{From: Pending, Trigger: OnDoubleSpent, To: Failed},
-	{From: Pending, Trigger: OnParentDied, To: Failed},
-	{From: Pending, Trigger: OnInvalidated, To: Failed, Extension: "the host gives up what it never broadcast"},
+	{From: Pending, Trigger: onBroadcast, To: Published},
+	{From: Pending, Trigger: onObserved, To: Published},
+	{From: Pending, Trigger: onConfirmed, To: Published},
+	{From: Pending, Trigger: onProven, To: Published},
+	{From: Pending, Trigger: onDoubleSpent, To: Failed},
+	{From: Pending, Trigger: onParentDied, To: Failed},
+	{From: Pending, Trigger: onInvalidated, To: Failed, Extension: "the host gives up what it never broadcast"},
 
-	{From: Published, Trigger: OnReplaced, To: Replaced},
-	{From: Published, Trigger: OnDoubleSpent, To: Failed},
-	{From: Published, Trigger: OnParentDied, To: Failed},
-	{From: Published, Trigger: OnOrphaned, To: Orphaned},
-	{From: Published, Trigger: OnInvalidated, To: Failed,
+	{From: Published, Trigger: onReplaced, To: Replaced},
+	{From: Published, Trigger: onDoubleSpent, To: Failed},
+	{From: Published, Trigger: onParentDied, To: Failed},
+	{From: Published, Trigger: onOrphaned, To: Orphaned},
+	{From: Published, Trigger: onInvalidated, To: Failed,
 		Extension: "the source knows no abandoned state; finality is derived, see ProvablyDead"},
-	{From: Published, Trigger: OnObserved, To: Published, Extension: heightMap},
-	{From: Published, Trigger: OnConfirmed, To: Published, Extension: heightMap},
-	{From: Published, Trigger: OnDisconnect, To: Published, Extension: heightMap},
+	{From: Published, Trigger: onObserved, To: Published, Extension: heightMap},
+	{From: Published, Trigger: onConfirmed, To: Published, Extension: heightMap},
+	{From: Published, Trigger: onDisconnect, To: Published, Extension: heightMap},
 
-	{From: Orphaned, Trigger: OnReconfirmed, To: Published},
+	{From: Orphaned, Trigger: onReconfirmed, To: Published},
 
-	{From: Replaced, Trigger: OnObserved, To: Published, Extension: revival},
-	{From: Replaced, Trigger: OnConfirmed, To: Published, Extension: revival},
-	{From: Replaced, Trigger: OnProven, To: Published, Extension: revival},
-	{From: Failed, Trigger: OnObserved, To: Published, Extension: revival},
-	{From: Failed, Trigger: OnConfirmed, To: Published, Extension: revival},
-	{From: Failed, Trigger: OnProven, To: Published, Extension: revival},
+	{From: Replaced, Trigger: onObserved, To: Published, Extension: revival},
+	{From: Replaced, Trigger: onConfirmed, To: Published, Extension: revival},
+	{From: Replaced, Trigger: onProven, To: Published, Extension: revival},
+	{From: Failed, Trigger: onObserved, To: Published, Extension: revival},
+	{From: Failed, Trigger: onConfirmed, To: Published, Extension: revival},
+	{From: Failed, Trigger: onProven, To: Published, Extension: revival},
 
-	{From: Pending, Trigger: OnSigned, To: Pending, Extension: heightMap},
-	{From: Published, Trigger: OnSigned, To: Published, Extension: heightMap},
+	{From: Pending, Trigger: onSigned, To: Pending, Extension: heightMap},
+	{From: Published, Trigger: onSigned, To: Published, Extension: heightMap},
 
-	{From: Pending, Trigger: OnRevealed, To: Pending, Extension: heightMap},
-	{From: Published, Trigger: OnRevealed, To: Published, Extension: heightMap},
-	{From: Replaced, Trigger: OnRevealed, To: Replaced, Extension: heightMap},
-	{From: Failed, Trigger: OnRevealed, To: Failed, Extension: heightMap},
-	{From: Orphaned, Trigger: OnRevealed, To: Orphaned, Extension: heightMap},
-	{From: Pending, Trigger: OnLabelled, To: Pending, Extension: heightMap},
-	{From: Published, Trigger: OnLabelled, To: Published, Extension: heightMap},
-	{From: Replaced, Trigger: OnLabelled, To: Replaced, Extension: heightMap},
-	{From: Failed, Trigger: OnLabelled, To: Failed, Extension: heightMap},
-	{From: Orphaned, Trigger: OnLabelled, To: Orphaned, Extension: heightMap},
+	{From: Pending, Trigger: onRevealed, To: Pending, Extension: heightMap},
+	{From: Published, Trigger: onRevealed, To: Published, Extension: heightMap},
+	{From: Replaced, Trigger: onRevealed, To: Replaced, Extension: heightMap},
+	{From: Failed, Trigger: onRevealed, To: Failed, Extension: heightMap},
+	{From: Orphaned, Trigger: onRevealed, To: Orphaned, Extension: heightMap},
+	{From: Pending, Trigger: onLabelled, To: Pending, Extension: heightMap},
+	{From: Published, Trigger: onLabelled, To: Published, Extension: heightMap},
+	{From: Replaced, Trigger: onLabelled, To: Replaced, Extension: heightMap},
+	{From: Failed, Trigger: onLabelled, To: Failed, Extension: heightMap},
+	{From: Orphaned, Trigger: onLabelled, To: Orphaned, Extension: heightMap},
 }, statemachine.Cyclic)

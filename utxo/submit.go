@@ -100,7 +100,7 @@ func (pl *plan) submit(ev Submitted) error {
 	}
 	for _, s := range v.kids {
 		if s.by.status == Published {
-			return pl.place(v, evidence{on: OnProven, height: Unconfirmed})
+			return pl.place(v, evidence{on: onProven, height: Unconfirmed})
 		}
 	}
 	return nil

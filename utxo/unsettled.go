@@ -140,7 +140,7 @@ func (u *unsettled) fresh(hash chainhash.Hash) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		is = len(trail) > 0 && trail[0].Trigger == OnSubmit.String() && trail[0].At.After(u.restored)
+		is = len(trail) > 0 && trail[0].Trigger == onSubmit.String() && trail[0].At.After(u.restored)
 	}
 	if u.known == nil {
 		u.known = map[chainhash.Hash]bool{}

@@ -251,7 +251,7 @@ func (c *step) moveRequest(t RequestTrigger, reason string) error {
 		return c.refuseRequest(statemachine.ErrIllegal, "")
 	}
 	switch t {
-	case OnHold, OnRelease, OnFlagged, OnRefund: // how long it waits, and when it ended, is measured from the step before
+	case onHold, onRelease, onFlagged, onRefund: // how long it waits, and when it ended, is measured from the step before
 	default:
 		r.UpdatedAt = c.by.At
 	}

@@ -166,7 +166,7 @@ func (c *step) confirm(hash string, b *Block, used, price Raw) error {
 	if err := c.moveJob(JobConfirm, ""); err != nil {
 		return err
 	}
-	return c.moveRequest(OnConfirmed, "")
+	return c.moveRequest(onConfirmed, "")
 }
 
 // evidence checks that there is a job with its transactions loaded.

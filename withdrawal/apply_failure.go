@@ -142,7 +142,7 @@ func (c *step) fail(t JobTrigger, text, seen string, outcome statemachine.Outcom
 	if err := c.moveJob(t, why); err != nil {
 		return err
 	}
-	return c.moveRequest(OnFailed, text)
+	return c.moveRequest(onFailed, text)
 }
 
 // finish sets the columns of a terminal job and releases its amount.

@@ -42,7 +42,7 @@ func (c *step) flagged() error {
 	if news && n.RefundReference != "" {
 		c.why = statemachine.Bounded("after the refund "+n.RefundReference+": "+c.why, MaxText)
 	}
-	return c.moveRequest(OnFlagged, c.why)
+	return c.moveRequest(onFlagged, c.why)
 }
 
 // IncidentClaim says what evidence says against the record: of an [Incident], and,

@@ -22,7 +22,7 @@ func (p *Policy) submit(c *step, e *Submitted) error {
 	if err := c.requestVersion(); err != nil {
 		return err
 	}
-	if err := c.allowsRequest(OnSubmit); err != nil {
+	if err := c.allowsRequest(onSubmit); err != nil {
 		return err
 	}
 	if amountErr != nil {
@@ -40,10 +40,10 @@ func (p *Policy) submit(c *step, e *Submitted) error {
 	}
 	r.ApprovalsNeeded = needed
 	c.Log = make([]statemachine.Transition[uuid.UUID], 0, 2)
-	if err := c.moveRequest(OnSubmit, why); err != nil || needed > 0 {
+	if err := c.moveRequest(onSubmit, why); err != nil || needed > 0 {
 		return err
 	}
-	return c.moveRequest(OnAutomatic, "")
+	return c.moveRequest(onAutomatic, "")
 }
 
 // malformed says what is wrong with the columns that come from outside.
@@ -70,18 +70,18 @@ func (p *Policy) approve(c *step, e *Approved) error {
 	if err := c.requestVersion(); err != nil {
 		return err
 	}
-	if err := c.allowsRequest(OnApprove); err != nil {
+	if err := c.allowsRequest(onApprove); err != nil {
 		return err
 	}
 	if r.FirstApprover != "" {
 		r.SecondApprover = c.by.Actor
-		return c.moveRequest(OnApprove, "")
+		return c.moveRequest(onApprove, "")
 	}
 	r.FirstApprover = c.by.Actor
 	if r.ApprovalsNeeded > 1 {
-		return c.moveRequest(OnFirstApproval, "")
+		return c.moveRequest(onFirstApproval, "")
 	}
-	return c.moveRequest(OnApprove, "")
+	return c.moveRequest(onApprove, "")
 }
 
 // isUser compares in whatever form the id is written.
@@ -105,7 +105,7 @@ func samePerson(a, b string) bool {
 }
 
 func (p *Policy) reject(c *step, e *Rejected) error {
-	return c.stop(OnReject, RequestRejected, e.Reason)
+	return c.stop(onReject, RequestRejected, e.Reason)
 }
 
 func (c *step) stop(t RequestTrigger, to RequestStatus, reason string) error {
@@ -154,7 +154,7 @@ func (p *Policy) enqueue(c *step, e *Enqueued) error {
 	if old.Status != 0 && !JobMachine.Terminal(old.Status) {
 		return c.refuseRequest(&TakenError{ErrActiveJob, old.ID}, "")
 	}
-	if err := c.allowsRequest(OnEnqueue); err != nil {
+	if err := c.allowsRequest(onEnqueue); err != nil {
 		return err
 	}
 	if err := c.reopens(); err != nil {
@@ -194,7 +194,7 @@ func (p *Policy) enqueue(c *step, e *Enqueued) error {
 	if err := c.moveJob(JobEnqueue, ""); err != nil {
 		return err
 	}
-	return c.moveRequest(OnEnqueue, "")
+	return c.moveRequest(onEnqueue, "")
 }
 
 // newJob makes the columns that enqueue and import share, and reserves the amount.
@@ -227,7 +227,7 @@ func (p *Policy) requeue(c *step, e *Requeued) error {
 	if err := c.requestVersion(); err != nil {
 		return err
 	}
-	if err := c.allowsRequest(OnRequeue); err != nil {
+	if err := c.allowsRequest(onRequeue); err != nil {
 		return err
 	}
 	if ref := c.Old.Request.RefundReference; ref != "" {
@@ -249,7 +249,7 @@ func (p *Policy) requeue(c *step, e *Requeued) error {
 		return c.refuseRequest(statemachine.ErrInvalid, "NotRefunded is needed: look whether the host has given the money back")
 	}
 	c.New.Request.OfferAt = time.Time{}
-	return c.moveRequest(OnRequeue, statemachine.Bounded(e.Reason, MaxText))
+	return c.moveRequest(onRequeue, statemachine.Bounded(e.Reason, MaxText))
 }
 
 func (p *Policy) imported(c *step, e *Imported) error {
@@ -268,7 +268,7 @@ func (p *Policy) imported(c *step, e *Imported) error {
 	if ref := c.Old.Request.RefundReference; ref != "" { // nothing of it may be paid; what was is told
 		return c.refuseRequest(ErrRefunded, "as "+ref+": say PaidBy of what paid it all the same")
 	}
-	if err := c.allowsRequest(OnImport); err != nil {
+	if err := c.allowsRequest(onImport); err != nil {
 		return err
 	}
 	if c.Old.Job.Status != 0 || c.Old.Request.Status == RequestFailed { // it was requeued and paid after the copy was made
@@ -332,7 +332,7 @@ func (p *Policy) imported(c *step, e *Imported) error {
 	if err := c.moveJob(JobImport, ""); err != nil {
 		return err
 	}
-	return c.moveRequest(OnImport, "")
+	return c.moveRequest(onImport, "")
 }
 
 // importWallet is the only candidate, whatever its status, since a transaction

@@ -67,7 +67,7 @@ func (c *step) reopens() error {
 func (p *Policy) cancel(c *step, e *Cancelled) error {
 	r, j := &c.New.Request, &c.New.Job
 	if r.Status != RequestQueued {
-		return c.stop(OnCancel, RequestCancelled, e.Reason)
+		return c.stop(onCancel, RequestCancelled, e.Reason)
 	}
 	if err := c.requestVersion(); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (p *Policy) cancel(c *step, e *Cancelled) error {
 		return err
 	}
 	r.ClosedBy, r.CloseReason = c.by.Actor, reason
-	return c.moveRequest(OnCancel, reason)
+	return c.moveRequest(onCancel, reason)
 }
 
 // stopExecution closes the open attempt and gives it back.
@@ -105,7 +105,7 @@ func (p *Policy) hold(c *step, e *Held) error {
 	if err := c.requestVersion(); err != nil && !r.Held {
 		return err
 	}
-	if err := c.allowsRequest(OnHold); err != nil || r.Held {
+	if err := c.allowsRequest(onHold); err != nil || r.Held {
 		return err
 	}
 	return c.stopped(e.Reason)
@@ -117,7 +117,7 @@ func (c *step) stopped(reason string) error {
 	reason = statemachine.Bounded(reason, MaxText)
 	c.newPair()
 	c.New.Request.Held = true
-	if err := c.moveRequest(OnHold, reason); err != nil {
+	if err := c.moveRequest(onHold, reason); err != nil {
 		return err
 	}
 	switch {
@@ -140,13 +140,13 @@ func (p *Policy) release(c *step, e *Released) error {
 	if err := c.requestVersion(); err != nil && r.Held {
 		return err
 	}
-	if err := c.allowsRequest(OnRelease); err != nil || !r.Held {
+	if err := c.allowsRequest(onRelease); err != nil || !r.Held {
 		return err
 	}
 	reason := statemachine.Bounded(e.Reason, MaxText)
 	c.newPair()
 	r.Held = false
-	if err := c.moveRequest(OnRelease, reason); err != nil {
+	if err := c.moveRequest(onRelease, reason); err != nil {
 		return err
 	}
 	switch j.Status {

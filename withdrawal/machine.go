@@ -74,26 +74,26 @@ func (jobStatus) Names() []string { return jobStatusNames }
 var jobStatusNames = []string{"pending", "processing", "confirming", "confirmed", "failed"}
 
 // RequestTrigger is what moves a request.
-// Values: OnSubmit, OnFirstApproval, OnApprove, OnAutomatic, OnReject, OnCancel, OnEnqueue, OnConfirmed,
-// OnFailed, OnRequeue, OnImport, OnHold, OnRelease, OnFlagged, OnRefund.
+// Values: onSubmit, onFirstApproval, onApprove, onAutomatic, onReject, onCancel, onEnqueue, onConfirmed,
+// onFailed, onRequeue, onImport, onHold, onRelease, onFlagged, onRefund.
 type RequestTrigger = statemachine.Enum[requestTrigger]
 
 const (
-	OnSubmit        RequestTrigger = iota + 1
-	OnFirstApproval                // one of two
-	OnApprove                      // the last approval that is needed
-	OnAutomatic                    // the approval policy needs nobody
-	OnReject
-	OnCancel
-	OnEnqueue
-	OnConfirmed // its job was confirmed
-	OnFailed    // its job failed
-	OnRequeue
-	OnImport
-	OnHold    // an operator stops it for a while
-	OnRelease // and lets it go on
-	OnFlagged // a fact that forbids another payment, or allows it again
-	OnRefund  // the host gives the money back: closed in its books
+	onSubmit        RequestTrigger = iota + 1
+	onFirstApproval                // one of two
+	onApprove                      // the last approval that is needed
+	onAutomatic                    // the approval policy needs nobody
+	onReject
+	onCancel
+	onEnqueue
+	onConfirmed // its job was confirmed
+	onFailed    // its job failed
+	onRequeue
+	onImport
+	onHold    // an operator stops it for a while
+	onRelease // and lets it go on
+	onFlagged // a fact that forbids another payment, or allows it again
+	onRefund  // the host gives the money back: closed in its books
 )
 
 type requestTrigger struct{}
@@ -177,40 +177,40 @@ type (
 
 // RequestMachine is the law of the intent layer.
 var RequestMachine = statemachine.Must("withdrawal_request", []requestEdge{
-	{From: 0, Trigger: OnSubmit, To: RequestPending},
-	{From: RequestPending, Trigger: OnApprove, To: RequestApproved},
-	{From: RequestPending, Trigger: OnAutomatic, To: RequestApproved},
-	{From: RequestApproved, Trigger: OnEnqueue, To: RequestQueued},
-	{From: RequestQueued, Trigger: OnConfirmed, To: RequestCompleted},
-	{From: RequestQueued, Trigger: OnFailed, To: RequestFailed},
+	{From: 0, Trigger: onSubmit, To: RequestPending},
+	{From: RequestPending, Trigger: onApprove, To: RequestApproved},
+	{From: RequestPending, Trigger: onAutomatic, To: RequestApproved},
+	{From: RequestApproved, Trigger: onEnqueue, To: RequestQueued},
+	{From: RequestQueued, Trigger: onConfirmed, To: RequestCompleted},
+	{From: RequestQueued, Trigger: onFailed, To: RequestFailed},
 
-	{From: RequestPending, Trigger: OnFirstApproval, To: RequestPending, Extension: extEyes},
-	{From: RequestPending, Trigger: OnReject, To: RequestRejected, Extension: extStop},
-	{From: RequestApproved, Trigger: OnReject, To: RequestRejected, Extension: extStop},
-	{From: RequestPending, Trigger: OnCancel, To: RequestCancelled, Extension: extStop},
-	{From: RequestApproved, Trigger: OnCancel, To: RequestCancelled, Extension: extStop},
-	{From: RequestFailed, Trigger: OnRequeue, To: RequestApproved, Extension: "an operator may order another job once nothing of the last one can be mined"},
-	{From: 0, Trigger: OnImport, To: RequestQueued, Extension: extImport},
-	{From: RequestPending, Trigger: OnImport, To: RequestQueued, Extension: extImport},
-	{From: RequestApproved, Trigger: OnImport, To: RequestQueued, Extension: extImport},
-	{From: RequestQueued, Trigger: OnImport, To: RequestQueued, Extension: extImport},
-	{From: RequestFailed, Trigger: OnImport, To: RequestQueued, Extension: extForgotten},
-	{From: RequestQueued, Trigger: OnCancel, To: RequestCancelled, Extension: extHold},
-	{From: RequestPending, Trigger: OnHold, To: RequestPending, Extension: extHold},
-	{From: RequestApproved, Trigger: OnHold, To: RequestApproved, Extension: extHold},
-	{From: RequestQueued, Trigger: OnHold, To: RequestQueued, Extension: extHold},
-	{From: RequestPending, Trigger: OnRelease, To: RequestPending, Extension: extHold},
-	{From: RequestApproved, Trigger: OnRelease, To: RequestApproved, Extension: extHold},
-	{From: RequestQueued, Trigger: OnRelease, To: RequestQueued, Extension: extHold},
-	{From: RequestApproved, Trigger: OnFlagged, To: RequestApproved, Extension: extFlagged},
-	{From: RequestQueued, Trigger: OnFlagged, To: RequestQueued, Extension: extFlagged},
-	{From: RequestCompleted, Trigger: OnFlagged, To: RequestCompleted, Extension: extFlagged},
-	{From: RequestFailed, Trigger: OnFlagged, To: RequestFailed, Extension: extFlagged},
-	{From: RequestCancelled, Trigger: OnFlagged, To: RequestCancelled, Extension: extFlagged},
-	{From: RequestRejected, Trigger: OnFlagged, To: RequestRejected, Extension: extFlagged},
-	{From: RequestFailed, Trigger: OnRefund, To: RequestFailed, Extension: extRefund},
-	{From: RequestCancelled, Trigger: OnRefund, To: RequestCancelled, Extension: extRefund},
-	{From: RequestRejected, Trigger: OnRefund, To: RequestRejected, Extension: extRefund},
+	{From: RequestPending, Trigger: onFirstApproval, To: RequestPending, Extension: extEyes},
+	{From: RequestPending, Trigger: onReject, To: RequestRejected, Extension: extStop},
+	{From: RequestApproved, Trigger: onReject, To: RequestRejected, Extension: extStop},
+	{From: RequestPending, Trigger: onCancel, To: RequestCancelled, Extension: extStop},
+	{From: RequestApproved, Trigger: onCancel, To: RequestCancelled, Extension: extStop},
+	{From: RequestFailed, Trigger: onRequeue, To: RequestApproved, Extension: "an operator may order another job once nothing of the last one can be mined"},
+	{From: 0, Trigger: onImport, To: RequestQueued, Extension: extImport},
+	{From: RequestPending, Trigger: onImport, To: RequestQueued, Extension: extImport},
+	{From: RequestApproved, Trigger: onImport, To: RequestQueued, Extension: extImport},
+	{From: RequestQueued, Trigger: onImport, To: RequestQueued, Extension: extImport},
+	{From: RequestFailed, Trigger: onImport, To: RequestQueued, Extension: extForgotten},
+	{From: RequestQueued, Trigger: onCancel, To: RequestCancelled, Extension: extHold},
+	{From: RequestPending, Trigger: onHold, To: RequestPending, Extension: extHold},
+	{From: RequestApproved, Trigger: onHold, To: RequestApproved, Extension: extHold},
+	{From: RequestQueued, Trigger: onHold, To: RequestQueued, Extension: extHold},
+	{From: RequestPending, Trigger: onRelease, To: RequestPending, Extension: extHold},
+	{From: RequestApproved, Trigger: onRelease, To: RequestApproved, Extension: extHold},
+	{From: RequestQueued, Trigger: onRelease, To: RequestQueued, Extension: extHold},
+	{From: RequestApproved, Trigger: onFlagged, To: RequestApproved, Extension: extFlagged},
+	{From: RequestQueued, Trigger: onFlagged, To: RequestQueued, Extension: extFlagged},
+	{From: RequestCompleted, Trigger: onFlagged, To: RequestCompleted, Extension: extFlagged},
+	{From: RequestFailed, Trigger: onFlagged, To: RequestFailed, Extension: extFlagged},
+	{From: RequestCancelled, Trigger: onFlagged, To: RequestCancelled, Extension: extFlagged},
+	{From: RequestRejected, Trigger: onFlagged, To: RequestRejected, Extension: extFlagged},
+	{From: RequestFailed, Trigger: onRefund, To: RequestFailed, Extension: extRefund},
+	{From: RequestCancelled, Trigger: onRefund, To: RequestCancelled, Extension: extRefund},
+	{From: RequestRejected, Trigger: onRefund, To: RequestRejected, Extension: extRefund},
 })
 
 // JobMachine is the law of the execution layer.

@@ -116,7 +116,7 @@ func (p *Policy) refund(c *step, e *Refunded) error {
 	if err := c.requestVersion(); err != nil {
 		return err
 	}
-	if err := c.allowsRequest(OnRefund); err != nil {
+	if err := c.allowsRequest(onRefund); err != nil {
 		return err
 	}
 	if e.Already {
@@ -145,7 +145,7 @@ func (p *Policy) refund(c *step, e *Refunded) error {
 	if e.Reason != "" {
 		text += ": " + e.Reason
 	}
-	return c.moveRequest(OnRefund, statemachine.Bounded(text, MaxText))
+	return c.moveRequest(onRefund, statemachine.Bounded(text, MaxText))
 }
 
 // toldBefore makes what was told before the refund news once more. What is open, which

@@ -55,7 +55,7 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 	i.Attempts, i.ChargeMethod = c.Old.next(&i)
 	i.Charge, i.ChargeKey, i.ChargeBy, i.ChargeAt, i.ChargeAmount = ChargeOpen, e.Key, c.by.Actor, c.by.At, i.Amount
 	i.ChargeAfter = p.lookAt(c.by.At)
-	return c.move(OnCharge, i)
+	return c.move(onCharge, i)
 }
 
 // repeat lets whoever stored an intent go on to its effect after a lost answer, while
@@ -128,13 +128,13 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 		if n+1 >= i.Attempts { // a later one that failed has its error still
 			i.PaymentError, t.PaymentError = "", ""
 		}
-		return c.receive(i, charged(n), c.by.At, OnCharged)
+		return c.receive(i, charged(n), c.by.At, onCharged)
 	case statemachine.Failed:
 		i.Attempts, i.Missed = i.Attempts+1, 0
 		i.ChargeAfter = c.unlessSwitched(&i, i.ChargeAt.Add(p.ChargeAgain))
 		i.PaymentError = statemachine.Bounded(text, MaxText)
 		t.PaymentError, c.reason = i.PaymentError, i.PaymentError
-		return c.move(OnRefused, i)
+		return c.move(onRefused, i)
 	case statemachine.Unknown:
 		i.ChargeAfter = c.by.At.Add(max(p.Tick, min(c.by.At.Sub(i.ChargeAt), p.ChargeAgain)))
 		if at := p.lookAt(i.ChargeAt); at.After(i.ChargeAfter) && p.waits(c.by.At, at) {
@@ -145,14 +145,14 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 		}
 		i.Charge = ChargeUnknown
 		c.reason = statemachine.Bounded(text, MaxText)
-		return c.move(OnUnclear, i)
+		return c.move(onUnclear, i)
 	case statemachine.Deferred:
 		if c.Old.Invoice(id).Charge == ChargeUnknown {
 			return c.refuse(statemachine.ErrIllegal, "the charge may have arrived")
 		}
 		i.ChargeAfter = c.unlessSwitched(&i, c.by.At.Add(p.Tick))
 		c.reason = statemachine.Bounded(text, MaxText)
-		return c.move(OnDefer, i)
+		return c.move(onDefer, i)
 	}
 	return c.refuse(statemachine.ErrInvalid, "a charge has an outcome")
 }
@@ -192,7 +192,7 @@ func (p *Policy) missing(c *step, e *ChargeMissing) error {
 	if i.Missed++; i.Missed > 1 {
 		i.ChargeAfter = i.ChargeAt.Add(p.ChargeAgain)
 	}
-	return c.move(OnNeverArrived, i)
+	return c.move(onNeverArrived, i)
 }
 
 // lookedBack: nothing was forgotten of the invoice.
@@ -214,7 +214,7 @@ func (p *Policy) lookedBack(c *step, e *LookedBack) error {
 		return err
 	}
 	i.LookedBack = p.recoveredAt(&one)
-	return c.move(OnLookBack, i)
+	return c.move(onLookBack, i)
 }
 
 // resolve takes a proof of failure only when a look-up could be complete: until
@@ -250,7 +250,7 @@ func (p *Policy) churn(c *step) error {
 		return c.refuse(statemachine.ErrIllegal, "a churn is not due now")
 	}
 	t.ChurnedAt = c.by.At
-	return c.move(OnChurn)
+	return c.move(onChurn)
 }
 
 // notice stamps what the message names, before it is sent: one that gets lost is
@@ -281,7 +281,7 @@ func (p *Policy) notice(c *step, e *NoticeIntended) error {
 		stamped[k] = *i
 		stamped[k].Notice, stamped[k].PriorNotifiedAt, stamped[k].NotifiedAt = e.Notice, i.NotifiedAt, c.by.At
 	}
-	return c.move(OnNotice, stamped...)
+	return c.move(onNotice, stamped...)
 }
 
 // noticeAnswered takes one answer to the latest message, of whoever had the intent
@@ -309,7 +309,7 @@ func (p *Policy) noticeAnswered(c *step, e *NoticeAnswered) error {
 	}
 	t.NoticeBy, t.NoticeAfter, c.reason = "", time.Time{}, e.Notice
 	if sent {
-		return c.move(OnNoticeSent)
+		return c.move(onNoticeSent)
 	}
 	t.Notice, t.NoticeAfter = "", c.by.At.Add(p.Tick)
 	var restored []Invoice
@@ -319,5 +319,5 @@ func (p *Policy) noticeAnswered(c *step, e *NoticeAnswered) error {
 			restored = append(restored, i)
 		}
 	}
-	return c.move(OnNoticeFailed, restored...)
+	return c.move(onNoticeFailed, restored...)
 }

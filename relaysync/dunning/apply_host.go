@@ -30,7 +30,7 @@ func (c *step) enrol(e *Enrolled) error {
 		return c.refuse(statemachine.ErrInvalid, "a tenant needs an id of 1 to 100 bytes and a method")
 	}
 	c.New = Account{Tenant: Tenant{ID: e.Tenant, Method: e.Method, BillingAnchor: anchor, CreatedAt: c.by.At}}
-	return c.move(OnEnrol)
+	return c.move(onEnrol)
 }
 
 // method makes charges that wait due at once. One that may be out keeps its
@@ -53,7 +53,7 @@ func (c *step) method(e *MethodSet) error {
 			changed = append(changed, i)
 		}
 	}
-	return c.move(OnMethod, changed...)
+	return c.move(onMethod, changed...)
 }
 
 func (p *Policy) issue(c *step, e *Issued) error {
@@ -99,7 +99,7 @@ func (p *Policy) issue(c *step, e *Issued) error {
 	if open >= MaxInvoices {
 		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("%d invoices are open", open))
 	}
-	return c.move(OnIssue, Invoice{ID: e.Invoice, Tenant: c.Old.Tenant.ID, Amount: e.Amount, Issued: e.Amount, CreatedAt: created, Charge: ChargeNone})
+	return c.move(onIssue, Invoice{ID: e.Invoice, Tenant: c.Old.Tenant.ID, Amount: e.Amount, Issued: e.Amount, CreatedAt: created, Charge: ChargeNone})
 }
 
 func (c *step) amend(e *Amended) error {
@@ -119,7 +119,7 @@ func (c *step) amend(e *Amended) error {
 		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("what is owed is lowered from %d", i.Amount))
 	}
 	i.Amount = e.Amount
-	return c.move(OnAmend, i)
+	return c.move(onAmend, i)
 }
 
 func (p *Policy) pay(c *step, e *Paid) error {
@@ -143,7 +143,7 @@ func (p *Policy) pay(c *step, e *Paid) error {
 	if !statemachine.Storable(e.Payment) {
 		return c.refuse(statemachine.ErrInvalid, "the id of a payment is a text")
 	}
-	return c.receive(i, entry, c.by.At, OnPay)
+	return c.receive(i, entry, c.by.At, onPay)
 }
 
 func (c *step) void(e *Voided) error {
@@ -158,14 +158,14 @@ func (c *step) void(e *Voided) error {
 		return c.refuse(statemachine.ErrIllegal, "the invoice is "+i.Status().String())
 	}
 	i.VoidedAt = c.by.At
-	return c.move(OnVoid, i)
+	return c.move(onVoid, i)
 }
 
 func (c *step) provision() error {
 	if err := c.version(); err != nil {
 		return err
 	}
-	return c.move(OnProvision)
+	return c.move(onProvision)
 }
 
 func (c *step) reinstate() error {
@@ -177,7 +177,7 @@ func (c *step) reinstate() error {
 		return err
 	}
 	t.ChurnedAt, t.ReinstatedAt, t.Since = time.Time{}, c.by.At, time.Time{}
-	return c.move(OnReinstate)
+	return c.move(onReinstate)
 }
 
 func (c *step) acknowledge(e *Acknowledged) error {
@@ -202,7 +202,7 @@ func (c *step) acknowledge(e *Acknowledged) error {
 	if i.Overpaid == "" {
 		i.OverpaidAt = time.Time{}
 	}
-	return c.move(OnAcknowledge, i)
+	return c.move(onAcknowledge, i)
 }
 
 // because takes the reason that an operator must give.

@@ -117,7 +117,7 @@ func (p *Policy) redate(c *step) error {
 	if !moved {
 		return nil
 	}
-	return c.move(OnRedate, changed...)
+	return c.move(onRedate, changed...)
 }
 
 // reissue takes the right date of an invoice that a clock which was ahead has dated.
@@ -129,5 +129,5 @@ func (c *step) reissue(i Invoice, created time.Time) error {
 		return err
 	}
 	i.Since = created
-	return c.move(OnRedate, i)
+	return c.move(onRedate, i)
 }

@@ -95,34 +95,34 @@ var methodNames = []string{"nwc", "stripe", "manual"}
 func charges(m Method) bool { return m == NWC || m == Stripe }
 
 // Trigger is what moves a tenant or an invoice.
-// Values: OnIssue, OnMethod, OnAmend, OnPay, OnVoid, OnCharge, OnCharged, OnRefused, OnUnclear, OnDefer,
-// OnNeverArrived, OnOverpaid, OnAcknowledge, OnNotice, OnNoticeFailed, OnLookBack, OnRedate, OnEnrol, OnChurn, OnReinstate,
-// OnProvision, OnNoticeSent.
+// Values: onIssue, onMethod, onAmend, onPay, onVoid, onCharge, onCharged, onRefused, onUnclear, onDefer,
+// onNeverArrived, onOverpaid, onAcknowledge, onNotice, onNoticeFailed, onLookBack, onRedate, onEnrol, onChurn, onReinstate,
+// onProvision, onNoticeSent.
 type Trigger = statemachine.Enum[trigger]
 
 const (
-	OnIssue        Trigger = iota + 1 // a new invoice
-	OnMethod                          // the tenant pays in another way
-	OnAmend                           // less is owed
-	OnPay                             // the host saw a full payment
-	OnVoid                            // the host withdrew the invoice
-	OnCharge                          // the intent of a charge
-	OnCharged                         // a charge is done
-	OnRefused                         // a charge failed, definitely
-	OnUnclear                         // the answer of a charge is missing
-	OnDefer                           // a charge was not tried
-	OnNeverArrived                    // a complete look-up: the charge was never received
-	OnOverpaid                        // a payment of what was paid or void
-	OnAcknowledge                     // an operator has seen to the overpayment
-	OnNotice                          // the intent of a message
-	OnNoticeFailed                    // the message was not sent
-	OnLookBack                        // what a restored database has forgotten is known
-	OnRedate                          // a time that a wrong clock gave counts no longer, or counts again
-	OnEnrol                           // from here on the triggers of a tenant alone
-	OnChurn
-	OnReinstate
-	OnProvision  // the host makes or activates a relay
-	OnNoticeSent // the message was sent, or may have been
+	onIssue        Trigger = iota + 1 // a new invoice
+	onMethod                          // the tenant pays in another way
+	onAmend                           // less is owed
+	onPay                             // the host saw a full payment
+	onVoid                            // the host withdrew the invoice
+	onCharge                          // the intent of a charge
+	onCharged                         // a charge is done
+	onRefused                         // a charge failed, definitely
+	onUnclear                         // the answer of a charge is missing
+	onDefer                           // a charge was not tried
+	onNeverArrived                    // a complete look-up: the charge was never received
+	onOverpaid                        // a payment of what was paid or void
+	onAcknowledge                     // an operator has seen to the overpayment
+	onNotice                          // the intent of a message
+	onNoticeFailed                    // the message was not sent
+	onLookBack                        // what a restored database has forgotten is known
+	onRedate                          // a time that a wrong clock gave counts no longer, or counts again
+	onEnrol                           // from here on the triggers of a tenant alone
+	onChurn
+	onReinstate
+	onProvision  // the host makes or activates a relay
+	onNoticeSent // the message was sent, or may have been
 )
 
 type trigger struct{}
@@ -134,14 +134,14 @@ var triggerNames = []string{"issue", "method", "amend", "pay", "void", "charge",
 	"charge unclear", "charge deferred", "charge never arrived", "overpaid", "acknowledge", "notice", "notice failed", "look back",
 	"redate", "enrol", "churn", "reinstate", "provision", "notice sent"}
 
-// InvoiceTrigger is a [Trigger] that moves an invoice too: InvoiceTrigger(OnIssue)
-// to InvoiceTrigger(OnRedate).
+// InvoiceTrigger is a [Trigger] that moves an invoice too: InvoiceTrigger(onIssue)
+// to InvoiceTrigger(onRedate).
 type InvoiceTrigger = statemachine.Enum[invoiceTrigger]
 
 type invoiceTrigger struct{}
 
 func (invoiceTrigger) Kind() string    { return "invoice trigger" }
-func (invoiceTrigger) Names() []string { return triggerNames[:OnEnrol-1] }
+func (invoiceTrigger) Names() []string { return triggerNames[:onEnrol-1] }
 
 const (
 	extAnswer    = "what is known of a charge is on file, whatever becomes of the invoice and the tenant"
@@ -174,16 +174,16 @@ type (
 
 // TenantMachine is the law of a tenant.
 var TenantMachine = statemachine.Must("tenant", join(
-	[]tenantEdge{{From: 0, Trigger: OnEnrol, To: TenantActive}, {From: TenantActive, Trigger: OnChurn, To: TenantChurned},
-		{From: TenantChurned, Trigger: OnReinstate, To: TenantActive, Extension: extReinstate}},
-	stay(TenantActive, "", OnCharged, OnRefused, OnNotice),
-	stay(TenantActive, extIntent, OnCharge),
-	stay(TenantActive, extClock, OnRedate),
-	stay(TenantActive, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid, OnProvision),
-	stay(TenantActive, extAnswer, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed, OnNoticeSent, OnLookBack),
-	stay(TenantChurned, extHost, OnMethod, OnIssue, OnAmend, OnPay, OnVoid),
-	stay(TenantChurned, extClock, OnRedate),
-	stay(TenantChurned, extAnswer, OnCharged, OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge, OnNoticeFailed, OnNoticeSent),
+	[]tenantEdge{{From: 0, Trigger: onEnrol, To: TenantActive}, {From: TenantActive, Trigger: onChurn, To: TenantChurned},
+		{From: TenantChurned, Trigger: onReinstate, To: TenantActive, Extension: extReinstate}},
+	stay(TenantActive, "", onCharged, onRefused, onNotice),
+	stay(TenantActive, extIntent, onCharge),
+	stay(TenantActive, extClock, onRedate),
+	stay(TenantActive, extHost, onMethod, onIssue, onAmend, onPay, onVoid, onProvision),
+	stay(TenantActive, extAnswer, onUnclear, onDefer, onNeverArrived, onOverpaid, onAcknowledge, onNoticeFailed, onNoticeSent, onLookBack),
+	stay(TenantChurned, extHost, onMethod, onIssue, onAmend, onPay, onVoid),
+	stay(TenantChurned, extClock, onRedate),
+	stay(TenantChurned, extAnswer, onCharged, onRefused, onUnclear, onDefer, onNeverArrived, onOverpaid, onAcknowledge, onNoticeFailed, onNoticeSent),
 ), statemachine.Cyclic)
 
 func invs(triggers ...Trigger) (all []InvoiceTrigger) {
@@ -195,15 +195,15 @@ func invs(triggers ...Trigger) (all []InvoiceTrigger) {
 
 // InvoiceMachine is the law of an invoice.
 var InvoiceMachine = statemachine.Must("invoice", join(
-	[]invoiceEdge{{From: 0, Trigger: InvoiceTrigger(OnIssue), To: InvoiceOpen}, {From: InvoiceOpen, Trigger: InvoiceTrigger(OnCharged), To: InvoicePaid},
-		{From: InvoiceOpen, Trigger: InvoiceTrigger(OnPay), To: InvoicePaid}, {From: InvoiceOpen, Trigger: InvoiceTrigger(OnVoid), To: InvoiceVoid}},
-	stay(InvoiceOpen, "", invs(OnRefused, OnNotice)...),
-	stay(InvoiceOpen, extIntent, invs(OnCharge)...),
-	stay(InvoiceOpen, extClock, invs(OnRedate)...),
-	stay(InvoiceOpen, extHost, invs(OnMethod, OnAmend)...),
-	stay(InvoiceOpen, extAnswer, invs(OnUnclear, OnDefer, OnNeverArrived, OnNoticeFailed, OnLookBack)...),
-	stay(InvoicePaid, extAnswer, invs(OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge)...),
-	stay(InvoiceVoid, extAnswer, invs(OnRefused, OnUnclear, OnDefer, OnNeverArrived, OnOverpaid, OnAcknowledge)...),
+	[]invoiceEdge{{From: 0, Trigger: InvoiceTrigger(onIssue), To: InvoiceOpen}, {From: InvoiceOpen, Trigger: InvoiceTrigger(onCharged), To: InvoicePaid},
+		{From: InvoiceOpen, Trigger: InvoiceTrigger(onPay), To: InvoicePaid}, {From: InvoiceOpen, Trigger: InvoiceTrigger(onVoid), To: InvoiceVoid}},
+	stay(InvoiceOpen, "", invs(onRefused, onNotice)...),
+	stay(InvoiceOpen, extIntent, invs(onCharge)...),
+	stay(InvoiceOpen, extClock, invs(onRedate)...),
+	stay(InvoiceOpen, extHost, invs(onMethod, onAmend)...),
+	stay(InvoiceOpen, extAnswer, invs(onUnclear, onDefer, onNeverArrived, onNoticeFailed, onLookBack)...),
+	stay(InvoicePaid, extAnswer, invs(onRefused, onUnclear, onDefer, onNeverArrived, onOverpaid, onAcknowledge)...),
+	stay(InvoiceVoid, extAnswer, invs(onRefused, onUnclear, onDefer, onNeverArrived, onOverpaid, onAcknowledge)...),
 ))
 
 // Role is in which capacity an actor speaks: relaysync's.

@@ -180,7 +180,7 @@ func (c *step) receive(i Invoice, entry string, at time.Time, on Trigger) error 
 		over(entry)
 	}
 	if is != InvoiceOpen {
-		on = OnOverpaid
+		on = onOverpaid
 	}
 	if n := len(i.Overpaid.list()) + len(i.Repaid.list()); n > MaxOverpaid && n > len(old.Overpaid.list())+len(old.Repaid.list()) {
 		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("%d payments beside the one that paid are on file, and no more are taken: "+

@@ -316,7 +316,7 @@ func (h *AccountHistory) licence(ev dunning.Event, c *dunning.Change) error {
 // charged reports whether a step stores the intent of a charge of an invoice.
 func charged(c *dunning.Change, invoice string) bool {
 	return slices.ContainsFunc(c.Log, func(t statemachine.Transition[string]) bool {
-		return t.Machine == dunning.InvoiceMachine.Name() && t.ID == invoice && t.Trigger == dunning.OnCharge.String()
+		return t.Machine == dunning.InvoiceMachine.Name() && t.ID == invoice && t.Trigger == "charge"
 	})
 }
 

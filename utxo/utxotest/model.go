@@ -202,8 +202,8 @@ func (m *Model) move(f *fact, on utxo.Trigger, to utxo.Status) {
 	for _, r := range m.rows {
 		if r.fact == f && (alive || r.live()) {
 			by := on
-			if on == utxo.OnBroadcast && r.dead() {
-				by = utxo.OnProven
+			if on == onBroadcast && r.dead() {
+				by = onProven
 			}
 			m.moveRow(r, by, to)
 		}

@@ -70,6 +70,6 @@ func (m *Model) signed(r *row, tx *wire.MsgTx) {
 	}
 	r.bytes = merged
 	if slices.Contains(m.had[r.fact], r) {
-		m.moveRow(r, utxo.OnSigned, r.status)
+		m.moveRow(r, onSigned, r.status)
 	}
 }

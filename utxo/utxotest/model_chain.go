@@ -86,7 +86,7 @@ func (m *Model) observed(ev utxo.Observed) error {
 				for _, r := range m.rowsOf(f) {
 					if !f.confirmed() && good[i].HasWitness() && lacking(r.bytes) > 0 && !sameBytes(r.bytes, good[i]) {
 						r.bytes = good[i].Copy()
-						m.moveRow(r, utxo.OnObserved, r.status)
+						m.moveRow(r, onObserved, r.status)
 					}
 				}
 			}
@@ -104,15 +104,15 @@ func (m *Model) observed(ev utxo.Observed) error {
 		}
 		switch {
 		case f.status == utxo.Published && ev.Seq > 0:
-			m.move(f, utxo.OnObserved, utxo.Published)
+			m.move(f, onObserved, utxo.Published)
 			f.seq = seq
 			if !f.confirmed() {
 				m.prove(f, good[i], 0)
 			}
 		case f.status == utxo.Published && !f.confirmed():
-			m.prove(f, good[i], utxo.OnObserved)
+			m.prove(f, good[i], onObserved)
 		case f.status != utxo.Published:
-			if err := m.place(f, evidence{trigger: utxo.OnObserved, seq: seq, listed: listed}); err != nil {
+			if err := m.place(f, evidence{trigger: onObserved, seq: seq, listed: listed}); err != nil {
 				m.refused[places[i]] = err
 				out = append(out, f.hash)
 				continue
@@ -186,7 +186,7 @@ func (m *Model) connected(ev utxo.Connected) error {
 	for _, i := range parentsFirst(ev.Txs) {
 		f, on := m.show(ev.Txs[i], ev.At), utxo.Trigger(0)
 		if f.height == height { // it was there: nothing else of it moves
-			on = utxo.OnConfirmed
+			on = onConfirmed
 		}
 		if err := m.confirm(f, height, positions[i]); err != nil {
 			return err
@@ -298,9 +298,9 @@ func (m *Model) confirm(f *fact, height, position int32) error {
 	if err := m.inOrder(f, height); err != nil {
 		return err
 	}
-	trigger := utxo.OnConfirmed
+	trigger := onConfirmed
 	if f.status == utxo.Orphaned {
-		trigger = utxo.OnReconfirmed
+		trigger = onReconfirmed
 	}
 	return m.place(f, evidence{trigger: trigger, block: true, height: height, position: position})
 }
@@ -340,14 +340,14 @@ func (m *Model) disconnected(ev utxo.Disconnected) error {
 		}
 		r.height, r.position = utxo.Unconfirmed, 0
 		if r.coinbase {
-			m.move(r, utxo.OnOrphaned, utxo.Orphaned)
+			m.move(r, onOrphaned, utxo.Orphaned)
 			orphans = append(orphans, r)
 		} else {
-			m.move(r, utxo.OnDisconnect, r.status)
+			m.move(r, onDisconnect, r.status)
 		}
 	}
 	for _, r := range m.withDescendants(orphans)[len(orphans):] {
-		m.move(r, utxo.OnParentDied, utxo.Failed)
+		m.move(r, onParentDied, utxo.Failed)
 	}
 	for i := range m.wallets {
 		w := &m.wallets[i]

@@ -95,7 +95,7 @@ func (m *Model) submitted(ev utxo.Submitted) error {
 	// A child that the network knows proves its parent.
 	for _, child := range m.facts {
 		if child.status == utxo.Published && child.childOf(f) {
-			return m.place(f, evidence{trigger: utxo.OnProven})
+			return m.place(f, evidence{trigger: onProven})
 		}
 	}
 	return nil
@@ -241,7 +241,7 @@ func (m *Model) broadcasted(ev utxo.Broadcasted) error {
 	if r.status == utxo.Published {
 		return nil
 	}
-	return m.place(r.fact, evidence{trigger: utxo.OnBroadcast})
+	return m.place(r.fact, evidence{trigger: onBroadcast})
 }
 
 func (m *Model) invalidated(ev utxo.Invalidated) error {
@@ -262,9 +262,9 @@ func (m *Model) invalidated(ev utxo.Invalidated) error {
 		m.giveUp(r)
 		return nil
 	}
-	m.move(r.fact, utxo.OnInvalidated, utxo.Failed)
+	m.move(r.fact, onInvalidated, utxo.Failed)
 	for _, d := range doomed[1:] {
-		m.move(d, utxo.OnParentDied, utxo.Failed)
+		m.move(d, onParentDied, utxo.Failed)
 	}
 	return nil
 }
@@ -272,7 +272,7 @@ func (m *Model) invalidated(ev utxo.Invalidated) error {
 // giveUp fails a pending row alone, and then each pending row whose parent is dead by this,
 // in the row's own wallet or everywhere.
 func (m *Model) giveUp(r *row) {
-	m.moveRow(r, utxo.OnInvalidated, utxo.Failed)
+	m.moveRow(r, onInvalidated, utxo.Failed)
 	for grown := true; grown; {
 		grown = false
 		for _, f := range m.facts {
@@ -303,7 +303,7 @@ func (m *Model) giveUp(r *row) {
 					gone = !own.live()
 				}
 				if gone && c.status == utxo.Pending {
-					m.moveRow(c, utxo.OnParentDied, utxo.Failed)
+					m.moveRow(c, onParentDied, utxo.Failed)
 					grown = true
 				}
 			}
@@ -339,7 +339,7 @@ func (m *Model) revealed(ev utxo.OutputRevealed) error {
 		return fmt.Errorf("%w: nobody can spend what block 0 creates", statemachine.ErrInvalid)
 	}
 	r.tags[ev.Index] = ev.Tag
-	m.moveRow(r, utxo.OnRevealed, r.status)
+	m.moveRow(r, onRevealed, r.status)
 
 	m.announce(w, ev.Tag, ev.Birth)
 	return nil
@@ -392,7 +392,7 @@ func (m *Model) labelled(ev utxo.Labelled) error {
 		return err
 	}
 	if r.label != ev.Label {
-		m.moveRow(r, utxo.OnLabelled, r.status)
+		m.moveRow(r, onLabelled, r.status)
 		r.label = ev.Label
 	}
 	return nil

@@ -50,11 +50,11 @@ func (m *Model) place(t *fact, e evidence) error {
 	for _, loser := range losers {
 		switch {
 		case !slices.Contains(rivals, loser):
-			m.move(loser, utxo.OnParentDied, utxo.Failed)
+			m.move(loser, onParentDied, utxo.Failed)
 		case !e.block && loser.status == utxo.Published:
-			m.move(loser, utxo.OnReplaced, utxo.Replaced)
+			m.move(loser, onReplaced, utxo.Replaced)
 		default:
-			m.move(loser, utxo.OnDoubleSpent, utxo.Failed)
+			m.move(loser, onDoubleSpent, utxo.Failed)
 		}
 	}
 	for _, loser := range rivals {
@@ -65,7 +65,7 @@ func (m *Model) place(t *fact, e evidence) error {
 		r.public = true
 		r.seq = max(r.seq, e.seq) // what proves the child proves it
 		if r != t {
-			m.move(r, utxo.OnProven, utxo.Published)
+			m.move(r, onProven, utxo.Published)
 		}
 	}
 	m.move(t, e.trigger, utxo.Published)

@@ -21,13 +21,13 @@ func (m *Model) enter(f *fact, w utxo.WalletID) *row {
 	}
 	m.rows = append(m.rows, r)
 	on := map[utxo.Status]utxo.Trigger{
-		utxo.Pending: utxo.OnSubmit, utxo.Published: utxo.OnJoined, utxo.Replaced: utxo.OnJoinedReplaced,
-		utxo.Failed: utxo.OnJoinedFailed, utxo.Orphaned: utxo.OnJoinedOrphaned,
+		utxo.Pending: onSubmit, utxo.Published: onJoined, utxo.Replaced: onJoinedReplaced,
+		utxo.Failed: onJoinedFailed, utxo.Orphaned: onJoinedOrphaned,
 	}[f.status]
-	if slices.Contains(m.shown, f) && f.status == utxo.Published && on == utxo.OnJoined && len(m.had[f]) == 0 {
-		on = utxo.OnObserved
+	if slices.Contains(m.shown, f) && f.status == utxo.Published && on == onJoined && len(m.had[f]) == 0 {
+		on = onObserved
 		if f.height != utxo.Unconfirmed {
-			on = utxo.OnConfirmed
+			on = onConfirmed
 		}
 	}
 	m.moveRow(r, on, f.status)
@@ -80,14 +80,14 @@ func (m *Model) settle() {
 				}
 				if r != nil && slices.Contains(m.shown, f) && m.credit(r) {
 					grown = true
-					m.moveRow(r, utxo.OnRevealed, r.status)
+					m.moveRow(r, onRevealed, r.status)
 				}
 			}
 		}
 	}
 	for _, r := range m.rows {
 		if slices.Contains(m.had[r.fact], r) && m.isCore(r) && !m.core[r] {
-			m.moveRow(r, utxo.OnRevealed, r.status)
+			m.moveRow(r, onRevealed, r.status)
 		}
 	}
 	m.settleEdges()

@@ -144,7 +144,7 @@ func (h *History) acknowledged(c *withdrawal.Change) error {
 func (h *History) refunded(c *withdrawal.Change) error {
 	o, n := &c.Old.Request, &c.New.Request
 	for _, line := range c.Log {
-		if line.Trigger == withdrawal.OnRefund.String() {
+		if line.Trigger == "refund" {
 			for key, settled := range h.told {
 				if !settled {
 					return fmt.Errorf("it is refunded as %s, and nobody has acknowledged that %s is %s", n.RefundReference, key.hash, key.claim)

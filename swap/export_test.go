@@ -1,0 +1,7 @@
+package swap
+
+// Triggers that the tests of this package name.
+const (
+	OnTimeoutHold       = onTimeoutHold
+	OnTimeoutQuarantine = onTimeoutQuarantine
+)

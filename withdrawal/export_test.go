@@ -1,0 +1,6 @@
+package withdrawal
+
+// Triggers that the tests of this package name.
+const (
+	OnFlagged = onFlagged
+)
