@@ -86,7 +86,7 @@ func (l *Latest) back(w *Work) (moved bool) {
 func (s *step) reconcile() error {
 	latest := s.c.Latest(s.by.At)
 	if latest.back(&s.New) {
-		return s.moveWallet(WalletReconcile)
+		return s.moveWallet(walletReconcile)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ func (s *step) claimJob(e *JobClaimed) error {
 	for i := range s.New.Jobs {
 		j := &s.New.Jobs[i]
 		if j.Status == JobProcessing && !j.working(s.by.At) {
-			if err := s.again(j, JobLeaseExpired, leaseExpired); err != nil {
+			if err := s.again(j, jobLeaseExpired, leaseExpired); err != nil {
 				return err
 			}
 		}
@@ -69,7 +69,7 @@ func (s *step) claim(j *Job) error {
 	j.Lease = l
 	j.Attempts++
 	s.Job = j.ID
-	return s.moveJob(j, JobClaim, "")
+	return s.moveJob(j, jobClaim, "")
 }
 
 // invoice is flow 2: it makes a provisional watcher unless the recipient has a row, and
@@ -81,7 +81,7 @@ func (s *step) invoice(j *Job) error {
 	if s.watcher(j.Recipient) < 0 {
 		now := s.by.At
 		err := s.watch(Watcher{Credentials: j.Credentials, Recipient: j.Recipient, Provisional: true, CreatedAt: now,
-			NextAt: now, ExpiresAt: now.Add(s.c.ProvisionalTTL)}, WatchInvoice)
+			NextAt: now, ExpiresAt: now.Add(s.c.ProvisionalTTL)}, watchInvoice)
 		if err != nil {
 			return err
 		}
@@ -91,7 +91,7 @@ func (s *step) invoice(j *Job) error {
 
 func (s *step) finish(j *Job) error {
 	j.Error = ""
-	return s.endJob(j, JobComplete)
+	return s.endJob(j, jobComplete)
 }
 
 // endJob ends a job for ever.
@@ -106,7 +106,7 @@ func (s *step) again(j *Job, t JobTrigger, text string) error {
 	j.Error = statemachine.Bounded(text, MaxText)
 	j.Lease = j.Lease.Release()
 	if j.Attempts >= s.c.MaxRefreshRetries {
-		return s.endJob(j, JobMaxRetries)
+		return s.endJob(j, jobMaxRetries)
 	}
 	j.AvailableAt = s.by.At.Add(s.c.RetryDelay(j.Attempts))
 	return s.moveJob(j, t, j.Error)
@@ -159,7 +159,7 @@ func (s *step) jobDone(e *JobDone) error {
 	s.New.Lock = Lock{}
 	j = &s.New.Jobs[find(s.New.Jobs, func(j *Job) bool { return j.ID == e.Job })]
 	if unlisted(j) {
-		return s.again(j, JobRetry, "the recipient is in no listing")
+		return s.again(j, jobRetry, "the recipient is in no listing")
 	}
 	return s.finish(j)
 }
@@ -177,19 +177,19 @@ func (s *step) jobNotDone(e *JobNotDone) error {
 	case statemachine.Failed, statemachine.Unknown:
 		if e.Permanent && e.Outcome == statemachine.Failed {
 			j.Error = statemachine.Bounded(e.Error, MaxText)
-			return s.endJob(j, JobPermanent)
+			return s.endJob(j, jobPermanent)
 		}
-		return s.again(j, JobRetry, e.Error)
+		return s.again(j, jobRetry, e.Error)
 	case statemachine.Deferred:
 		j.Attempts--
 		j.Error = statemachine.Bounded(e.Error, MaxText)
 		j.Lease = j.Lease.Release()
 		if e.Stopped {
 			j.AvailableAt = s.by.At
-			return s.moveJob(j, JobRelease, "")
+			return s.moveJob(j, jobRelease, "")
 		}
 		j.AvailableAt = s.by.At.Add(s.c.RefreshInterval)
-		return s.moveJob(j, JobDefer, j.Error)
+		return s.moveJob(j, jobDefer, j.Error)
 	}
 	return s.refuse(statemachine.ErrInvalid, "an outcome other than done is needed")
 }

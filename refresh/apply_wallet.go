@@ -88,7 +88,7 @@ func (s *step) add(job Job) error {
 	w.WorkSeq++
 	if w.Status == 0 {
 		*w = Wallet{XpubVan: job.XpubVan, WorkSeq: 1, UnservedSince: s.by.At, CreatedAt: s.by.At}
-		if err := s.moveWallet(WalletFirstJob); err != nil {
+		if err := s.moveWallet(walletFirstJob); err != nil {
 			return err
 		}
 	}
@@ -110,7 +110,7 @@ func (s *step) insert(job Job) error {
 	job.AvailableAt, job.CreatedAt, job.Seq = s.by.At, s.by.At, s.New.Wallet.WorkSeq
 	s.Job = job.ID
 	s.New.Jobs = append(s.New.Jobs, job)
-	return s.moveJob(&s.New.Jobs[len(s.New.Jobs)-1], JobEnqueue, job.Cause.String())
+	return s.moveJob(&s.New.Jobs[len(s.New.Jobs)-1], jobEnqueue, job.Cause.String())
 }
 
 func (s *step) claimSlot(e *SlotClaimed) error {
@@ -127,7 +127,7 @@ func (s *step) claimSlot(e *SlotClaimed) error {
 	case s.restored():
 		return s.refuse(switches.ErrOnHold, restoredReason)
 	}
-	if err := s.moveWallet(WalletClaim); err != nil {
+	if err := s.moveWallet(walletClaim); err != nil {
 		return err
 	}
 	if e.Slot < 1 || e.Slot > s.c.MaxWalletProcesses {
@@ -151,7 +151,7 @@ func (s *step) slotElapsed() error {
 	if w.Status == Served && w.Lease.Held(s.by.At) {
 		return s.refuse(statemachine.ErrHeld, "by "+w.Lease.Holder)
 	}
-	return s.giveBack(WalletLost)
+	return s.giveBack(walletLost)
 }
 
 // giveBack frees the slot; its lease keeps the fence.
@@ -161,7 +161,7 @@ func (s *step) giveBack(t WalletTrigger) error {
 		return err
 	}
 	w.UnservedSince = s.by.At
-	if t == WalletLost && w.Lease.Until.Before(s.by.At) {
+	if t == walletLost && w.Lease.Until.Before(s.by.At) {
 		w.UnservedSince = w.Lease.Until
 	}
 	w.Slot, w.Lease = 0, w.Lease.Release()
@@ -178,11 +178,11 @@ func (s *step) endRound(e *RoundEnded) error {
 	}
 	switch e.End {
 	case EndYield, EndStop:
-		return s.giveBack(WalletYield)
+		return s.giveBack(walletYield)
 	case EndHung:
 		w.HungRounds++
 		w.NotBefore = s.by.At.Add(s.c.HungPause(w.HungRounds))
-		return s.giveBack(WalletHung)
+		return s.giveBack(walletHung)
 	case EndIdle:
 		live := find(s.Old.Jobs, (*Job).Live) >= 0
 		for i := range s.Old.Watchers {
@@ -191,7 +191,7 @@ func (s *step) endRound(e *RoundEnded) error {
 		if live || w.WorkSeq != e.WorkSeq {
 			return s.refuse(statemachine.ErrIllegal, "there is work")
 		}
-		return s.giveBack(WalletIdle)
+		return s.giveBack(walletIdle)
 	}
 	return s.refuse(statemachine.ErrInvalid, "a reason is needed")
 }
@@ -203,7 +203,7 @@ func (s *step) revoke(e *Revoked) error {
 	}
 	for i := range s.New.Jobs {
 		if j := &s.New.Jobs[i]; j.Status == JobProcessing && j.Lease.Holder == e.Holder {
-			if err := s.again(j, JobLeaseExpired, e.Because("lease revoked")); err != nil {
+			if err := s.again(j, jobLeaseExpired, e.Because("lease revoked")); err != nil {
 				return err
 			}
 		}
@@ -212,7 +212,7 @@ func (s *step) revoke(e *Revoked) error {
 		s.New.Lock = Lock{}
 	}
 	if w := &s.New.Wallet; w.Status == Served && w.Lease.Holder == e.Holder {
-		return s.giveBack(WalletLost)
+		return s.giveBack(walletLost)
 	}
 	return nil
 }
@@ -224,5 +224,5 @@ func (s *step) answered() error {
 		return nil
 	}
 	w.HungRounds, w.NotBefore = 0, time.Time{}
-	return s.moveWallet(WalletAnswered)
+	return s.moveWallet(walletAnswered)
 }

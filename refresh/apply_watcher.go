@@ -34,7 +34,7 @@ func (s *step) pass(v *view, by Credentials) error {
 		switch {
 		case !exists && seen.open:
 			w := Watcher{Credentials: by, Recipient: recipient, CreatedAt: s.by.At}
-			err = s.watch(s.c.armed(w, seen, s.by.At), WatchTransfer)
+			err = s.watch(s.c.armed(w, seen, s.by.At), watchTransfer)
 		case !exists:
 		case s.New.Watchers[i].Status == Watching:
 			w := &s.New.Watchers[i] // its second try of a cancellation waits for its time
@@ -46,7 +46,7 @@ func (s *step) pass(v *view, by Credentials) error {
 		case seen.open && s.New.Watchers[i].EndSeq <= s.Old.Lock.Seq: // so the listing, under this lock, began after the end
 			w := &s.New.Watchers[i]
 			*w = s.c.armed(*w, seen, s.by.At)
-			err = s.moveWatcher(w, WatchTransfer)
+			err = s.moveWatcher(w, watchTransfer)
 		}
 		if err != nil {
 			return err
@@ -76,13 +76,13 @@ func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, er
 		if at := s.c.expiry(w.CreatedAt, seen.expiration); at.After(w.ExpiresAt) {
 			w.ExpiresAt = at
 		}
-		if err := s.moveWatcher(w, WatchAsset); err != nil {
+		if err := s.moveWatcher(w, watchAsset); err != nil {
 			return false, err
 		}
 	}
 	if seen != nil && !seen.open && seen.end != 0 {
 		reason := EndTransfer
-		if seen.end == WatchCancelled {
+		if seen.end == watchCancelled {
 			reason = EndCancelled
 		}
 		return false, s.end(w, seen.end, reason)
@@ -101,11 +101,11 @@ func (s *step) judge(i int, seen *seen, l *Listing, tried bool) (goesOn bool, er
 		return true, nil
 	case cancel && !w.CancelTried:
 		w.CancelTried, w.NextAt = true, s.by.At.Add(s.c.RefreshInterval)
-		return true, s.moveWatcher(w, WatchCancelFailed)
+		return true, s.moveWatcher(w, watchCancelFailed)
 	case seen != nil && seen.open:
-		return false, s.end(w, WatchOpen, EndOpen)
+		return false, s.end(w, watchOpen, EndOpen)
 	}
-	return false, s.end(w, WatchGone, EndGone)
+	return false, s.end(w, watchGone, EndGone)
 }
 
 // refusals records, before the expiry, which cancellations the host refuses for ever; these are
@@ -131,9 +131,9 @@ func (s *step) refusals(w *Watcher, seen *seen) error {
 	}
 	w.Refused = now
 	if len(seen.refused) > 0 {
-		return s.moveWatcher(w, WatchCancelFailed)
+		return s.moveWatcher(w, watchCancelFailed)
 	}
-	return s.moveWatcher(w, WatchMoved)
+	return s.moveWatcher(w, watchMoved)
 }
 
 // refuses reports whether the host refused to cancel a batch.
@@ -149,7 +149,7 @@ func (s *step) expireProvisional(i int) (goesOn bool, err error) {
 		return true, nil
 	}
 	job := Job{ID: w.syncJob(), Credentials: w.Credentials, Cause: Sync}
-	if err := s.end(w, WatchUnanswered, EndProvisional); err != nil {
+	if err := s.end(w, watchUnanswered, EndProvisional); err != nil {
 		return false, err
 	}
 	s.New.Wallet.WorkSeq++

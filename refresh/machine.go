@@ -74,20 +74,20 @@ func (walletStatus) Names() []string { return walletStatusNames }
 var walletStatusNames = []string{"unserved", "served"}
 
 // JobTrigger is what moves a job. The source's column trigger of a job is its [Cause].
-// Values: JobEnqueue, JobClaim, JobComplete, JobRetry, JobMaxRetries, JobPermanent, JobDefer,
-// JobRelease, JobLeaseExpired.
+// Values: jobEnqueue, jobClaim, jobComplete, jobRetry, jobMaxRetries, jobPermanent, jobDefer,
+// jobRelease, jobLeaseExpired.
 type JobTrigger = statemachine.Enum[jobTrigger]
 
 const (
-	JobEnqueue      JobTrigger = iota + 1
-	JobClaim                   // a worker takes it, and the wallet's lock unless it is an invoice without asset
-	JobComplete                // done
-	JobRetry                   // failed, attempts < MAX_REFRESH_RETRIES
-	JobMaxRetries              // attempts >= MAX_REFRESH_RETRIES
-	JobPermanent               // the host says that no attempt will ever work
-	JobDefer                   // the host did not try: gives the attempt back
-	JobRelease                 // the worker stops: gives the attempt back
-	JobLeaseExpired            // its worker is gone: costs the attempt
+	jobEnqueue      JobTrigger = iota + 1
+	jobClaim                   // a worker takes it, and the wallet's lock unless it is an invoice without asset
+	jobComplete                // done
+	jobRetry                   // failed, attempts < MAX_REFRESH_RETRIES
+	jobMaxRetries              // attempts >= MAX_REFRESH_RETRIES
+	jobPermanent               // the host says that no attempt will ever work
+	jobDefer                   // the host did not try: gives the attempt back
+	jobRelease                 // the worker stops: gives the attempt back
+	jobLeaseExpired            // its worker is gone: costs the attempt
 )
 
 type jobTrigger struct{}
@@ -99,22 +99,22 @@ var jobTriggerNames = []string{"enqueue", "claim", "complete", "retry", "max ret
 	"release", "lease expired"}
 
 // WatcherTrigger is what moves a watcher.
-// Values: WatchInvoice, WatchTransfer, WatchAsset, WatchSettled, WatchFailed, WatchCancelled,
-// WatchCancelFailed, WatchMoved, WatchOpen, WatchGone, WatchUnanswered.
+// Values: watchInvoice, watchTransfer, watchAsset, watchSettled, watchFailed, watchCancelled,
+// watchCancelFailed, watchMoved, watchOpen, watchGone, watchUnanswered.
 type WatcherTrigger = statemachine.Enum[watcherTrigger]
 
 const (
-	WatchInvoice      WatcherTrigger = iota + 1 // an invoice without asset: provisional
-	WatchTransfer                               // a job lists an open transfer: a new watcher, or an ended one again
-	WatchAsset                                  // the transfer has an asset now
-	WatchSettled                                // the transfer is settled
-	WatchFailed                                 // the transfer failed
-	WatchCancelled                              // the transfer was cancelled by us
-	WatchCancelFailed                           // refused for ever, or did not work at the expiry: there once more
-	WatchMoved                                  // a refusal is explained: the transfer is no longer one to cancel
-	WatchOpen                                   // expired, and the transfer is open still
-	WatchGone                                   // expired, and the transfer is not listed
-	WatchUnanswered                             // a provisional one expired: a sync job looks
+	watchInvoice      WatcherTrigger = iota + 1 // an invoice without asset: provisional
+	watchTransfer                               // a job lists an open transfer: a new watcher, or an ended one again
+	watchAsset                                  // the transfer has an asset now
+	watchSettled                                // the transfer is settled
+	watchFailed                                 // the transfer failed
+	watchCancelled                              // the transfer was cancelled by us
+	watchCancelFailed                           // refused for ever, or did not work at the expiry: there once more
+	watchMoved                                  // a refusal is explained: the transfer is no longer one to cancel
+	watchOpen                                   // expired, and the transfer is open still
+	watchGone                                   // expired, and the transfer is not listed
+	watchUnanswered                             // a provisional one expired: a sync job looks
 )
 
 type watcherTrigger struct{}
@@ -127,19 +127,19 @@ var watcherTriggerNames = []string{"invoice created", "transfer listed", "asset 
 	"provisional expired"}
 
 // WalletTrigger is what moves a wallet.
-// Values: WalletFirstJob, WalletClaim, WalletYield, WalletIdle, WalletHung, WalletAnswered, WalletLost,
-// WalletReconcile.
+// Values: walletFirstJob, walletClaim, walletYield, walletIdle, walletHung, walletAnswered, walletLost,
+// walletReconcile.
 type WalletTrigger = statemachine.Enum[walletTrigger]
 
 const (
-	WalletFirstJob  WalletTrigger = iota + 1
-	WalletClaim                   // an orchestrator gives it a slot
-	WalletYield                   // its worker gives the slot back: others wait, or it stops
-	WalletIdle                    // nothing to do for WALLET_WORKER_IDLE_TIMEOUT
-	WalletHung                    // a call of the round timed out
-	WalletAnswered                // a call was answered after rounds that hung
-	WalletLost                    // the slot's lease ended
-	WalletReconcile               // a time of it was too far away
+	walletFirstJob  WalletTrigger = iota + 1
+	walletClaim                   // an orchestrator gives it a slot
+	walletYield                   // its worker gives the slot back: others wait, or it stops
+	walletIdle                    // nothing to do for WALLET_WORKER_IDLE_TIMEOUT
+	walletHung                    // a call of the round timed out
+	walletAnswered                // a call was answered after rounds that hung
+	walletLost                    // the slot's lease ended
+	walletReconcile               // a time of it was too far away
 )
 
 type walletTrigger struct{}
@@ -167,49 +167,49 @@ type (
 
 // JobMachine is the law of refresh_jobs.
 var JobMachine = statemachine.Must("refresh_job", []jobEdge{
-	{From: 0, Trigger: JobEnqueue, To: JobPending},
-	{From: JobPending, Trigger: JobClaim, To: JobProcessing},
-	{From: JobProcessing, Trigger: JobComplete, To: JobCompleted},
-	{From: JobProcessing, Trigger: JobMaxRetries, To: JobFailed},
-	{From: JobProcessing, Trigger: JobPermanent, To: JobFailed},
+	{From: 0, Trigger: jobEnqueue, To: JobPending},
+	{From: JobPending, Trigger: jobClaim, To: JobProcessing},
+	{From: JobProcessing, Trigger: jobComplete, To: JobCompleted},
+	{From: JobProcessing, Trigger: jobMaxRetries, To: JobFailed},
+	{From: JobProcessing, Trigger: jobPermanent, To: JobFailed},
 
-	{From: JobProcessing, Trigger: JobRetry, To: JobPending, Extension: extBack},
-	{From: JobProcessing, Trigger: JobDefer, To: JobPending, Extension: extBack},
-	{From: JobProcessing, Trigger: JobRelease, To: JobPending, Extension: extBack},
-	{From: JobProcessing, Trigger: JobLeaseExpired, To: JobPending, Extension: extBack},
+	{From: JobProcessing, Trigger: jobRetry, To: JobPending, Extension: extBack},
+	{From: JobProcessing, Trigger: jobDefer, To: JobPending, Extension: extBack},
+	{From: JobProcessing, Trigger: jobRelease, To: JobPending, Extension: extBack},
+	{From: JobProcessing, Trigger: jobLeaseExpired, To: JobPending, Extension: extBack},
 })
 
 // WatcherMachine is the law of refresh_watchers.
 var WatcherMachine = statemachine.Must("refresh_watcher", []watcherEdge{
-	{From: 0, Trigger: WatchInvoice, To: Watching},
-	{From: 0, Trigger: WatchTransfer, To: Watching},
-	{From: Watching, Trigger: WatchSettled, To: Settled},
-	{From: Watching, Trigger: WatchFailed, To: Failed},
-	{From: Watching, Trigger: WatchCancelled, To: Expired},
-	{From: Watching, Trigger: WatchOpen, To: Expired},
-	{From: Watching, Trigger: WatchGone, To: Expired},
-	{From: Watching, Trigger: WatchUnanswered, To: Expired},
+	{From: 0, Trigger: watchInvoice, To: Watching},
+	{From: 0, Trigger: watchTransfer, To: Watching},
+	{From: Watching, Trigger: watchSettled, To: Settled},
+	{From: Watching, Trigger: watchFailed, To: Failed},
+	{From: Watching, Trigger: watchCancelled, To: Expired},
+	{From: Watching, Trigger: watchOpen, To: Expired},
+	{From: Watching, Trigger: watchGone, To: Expired},
+	{From: Watching, Trigger: watchUnanswered, To: Expired},
 
-	{From: Watching, Trigger: WatchAsset, To: Watching, Extension: extAsset},
-	{From: Watching, Trigger: WatchCancelFailed, To: Watching, Extension: extOnce},
-	{From: Watching, Trigger: WatchMoved, To: Watching, Extension: extOnce},
-	{From: Expired, Trigger: WatchTransfer, To: Watching, Extension: extAgain},
-	{From: Settled, Trigger: WatchTransfer, To: Watching, Extension: extAgain},
-	{From: Failed, Trigger: WatchTransfer, To: Watching, Extension: extAgain},
+	{From: Watching, Trigger: watchAsset, To: Watching, Extension: extAsset},
+	{From: Watching, Trigger: watchCancelFailed, To: Watching, Extension: extOnce},
+	{From: Watching, Trigger: watchMoved, To: Watching, Extension: extOnce},
+	{From: Expired, Trigger: watchTransfer, To: Watching, Extension: extAgain},
+	{From: Settled, Trigger: watchTransfer, To: Watching, Extension: extAgain},
+	{From: Failed, Trigger: watchTransfer, To: Watching, Extension: extAgain},
 }, statemachine.Cyclic)
 
 // WalletMachine is the law of refresh_wallets: who serves a wallet.
 var WalletMachine = statemachine.Must("refresh_wallet", []walletEdge{
-	{From: 0, Trigger: WalletFirstJob, To: Unserved},
-	{From: Unserved, Trigger: WalletClaim, To: Served},
-	{From: Served, Trigger: WalletIdle, To: Unserved},
+	{From: 0, Trigger: walletFirstJob, To: Unserved},
+	{From: Unserved, Trigger: walletClaim, To: Served},
+	{From: Served, Trigger: walletIdle, To: Unserved},
 
-	{From: Served, Trigger: WalletYield, To: Unserved, Extension: extSlot},
-	{From: Served, Trigger: WalletHung, To: Unserved, Extension: extSlot},
-	{From: Served, Trigger: WalletLost, To: Unserved, Extension: extSlot},
-	{From: Served, Trigger: WalletAnswered, To: Served, Extension: extSlot},
-	{From: Served, Trigger: WalletReconcile, To: Served, Extension: extClock},
-	{From: Unserved, Trigger: WalletReconcile, To: Unserved, Extension: extClock},
+	{From: Served, Trigger: walletYield, To: Unserved, Extension: extSlot},
+	{From: Served, Trigger: walletHung, To: Unserved, Extension: extSlot},
+	{From: Served, Trigger: walletLost, To: Unserved, Extension: extSlot},
+	{From: Served, Trigger: walletAnswered, To: Served, Extension: extSlot},
+	{From: Served, Trigger: walletReconcile, To: Served, Extension: extClock},
+	{From: Unserved, Trigger: walletReconcile, To: Unserved, Extension: extClock},
 }, statemachine.Cyclic)
 
 // Role is in which capacity an actor speaks.

@@ -238,12 +238,12 @@ func (s *seen) add(t *Transfer, faulty, cancelDue, callable bool, answer statema
 	if faulty {
 		return
 	}
-	end := WatchSettled
+	end := watchSettled
 	switch {
 	case cancelled:
-		end = WatchCancelled
+		end = watchCancelled
 	case t.Status == TransferFailed:
-		end = WatchFailed
+		end = watchFailed
 	}
 	index := int64(-1)
 	if t.HasIndex {

@@ -138,7 +138,8 @@ func (c *step) move(on Trigger, reason string) error {
 	}
 	c.Log = make([]statemachine.Transition[string], 1)
 	line := &c.Log[0]
-	line.ID, line.At, line.Actor, line.Role, line.Trace, line.Reason = c.New.Relay.ID, c.by.At, c.by.Actor, c.by.Role.String(), c.by.Trace, reason
+	line.ID, line.At, line.Actor, line.Role, line.Trace, line.Reason = c.New.Relay.ID, c.by.At, c.by.Actor,
+		c.by.Role.String(), c.by.Trace, reason
 	if err := statemachine.Move(Machine, &at, &c.New.Relay.Version, on, line); err != nil {
 		return err
 	}

@@ -109,7 +109,8 @@ type core[T Journaled, K, L comparable, A any, E spoken, C any] struct {
 
 // newCore returns the core on a store of transactions of type U, of which part
 // returns the domain's.
-func newCore[U any, T Journaled, K, L comparable, A any, E spoken, C any](s Store[U], of *aggregate[T, K, L, A, E, C], part func(U) T) core[T, K, L, A, E, C] {
+func newCore[U any, T Journaled, K, L comparable, A any, E spoken, C any](s Store[U], of *aggregate[T, K, L, A, E, C],
+	part func(U) T) core[T, K, L, A, E, C] {
 	s = present(s)
 	return core[T, K, L, A, E, C]{of,
 		func(ctx context.Context, fn func(T) error) error {
@@ -139,7 +140,8 @@ func read[T Clock, R any](ctx context.Context, view func(context.Context, func(T
 }
 
 // readNow is read at the store's time.
-func readNow[T Clock, R any](ctx context.Context, view func(context.Context, func(T) error) error, fn func(T, time.Time) (R, error)) (R, error) {
+func readNow[T Clock, R any](ctx context.Context, view func(context.Context, func(T) error) error,
+	fn func(T, time.Time) (R, error)) (R, error) {
 	return read(ctx, view, func(tx T) (r R, err error) {
 		now, err := tx.Now()
 		if err != nil {
@@ -150,7 +152,8 @@ func readNow[T Clock, R any](ctx context.Context, view func(context.Context, fun
 }
 
 // next is what the rules say that an aggregate owes at the store's time.
-func next[T Journaled, K, L comparable, A any, E spoken, C, S any](ctx context.Context, s *core[T, K, L, A, E, C], id K, owed func(T, A, time.Time) (S, error)) (step S, now time.Time, err error) {
+func next[T Journaled, K, L comparable, A any, E spoken, C, S any](ctx context.Context, s *core[T, K, L, A, E, C], id K,
+	owed func(T, A, time.Time) (S, error)) (step S, now time.Time, err error) {
 	err = s.view(ctx, func(tx T) error {
 		if now, err = tx.Now(); err != nil {
 			return err
@@ -182,7 +185,8 @@ func mapped[A, B any](all []A, of func(*A) B) []B {
 }
 
 // paged is read of a page and the place where the next begins.
-func paged[T Clock, R, P any](ctx context.Context, view func(context.Context, func(T) error) error, fn func(T) ([]R, P, error)) (page []R, next P, err error) {
+func paged[T Clock, R, P any](ctx context.Context, view func(context.Context, func(T) error) error,
+	fn func(T) ([]R, P, error)) (page []R, next P, err error) {
 	err = view(ctx, func(tx T) error {
 		page, next, err = fn(tx)
 		return err

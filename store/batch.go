@@ -76,7 +76,8 @@ func (b *batch[T, K, L, A, E, C]) told(err error) error {
 
 func (b *batch[T, K, L, A, E, C]) take(a *A, id K, ev E) (err error) {
 	if why := statemachine.NoEvent(ev); why != "" { // before it is asked what it creates
-		return &statemachine.Refusal{Err: statemachine.ErrInvalid, Machine: b.of.machines[0].name, ID: fmt.Sprint(id), Event: statemachine.EventName(ev), Reason: why}
+		return &statemachine.Refusal{Err: statemachine.ErrInvalid, Machine: b.of.machines[0].name, ID: fmt.Sprint(id),
+			Event: statemachine.EventName(ev), Reason: why}
 	}
 	if created, ok := b.of.creates(ev); ok && created != id {
 		return fmt.Errorf("%w: the event is for %s %v, the command for %v", statemachine.ErrInvalid, b.of.machines[0].name, created, id)

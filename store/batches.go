@@ -59,7 +59,8 @@ type payoutRecords struct {
 
 // payoutAggregate is a batch with its members as the core sees it. The members
 // have trails of their own; every save compares their versions.
-func payoutAggregate(p *withdrawal.Policy) *aggregate[BatchUnit, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange] {
+func payoutAggregate(p *withdrawal.Policy) *aggregate[BatchUnit, uuid.UUID, uuid.UUID, withdrawal.Payout,
+	withdrawal.BatchEvent, withdrawal.BatchChange] {
 	return &aggregate[BatchUnit, uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange]{
 		domain: DomainWithdrawals,
 		records: func(tx BatchUnit) records[uuid.UUID, uuid.UUID, withdrawal.Payout, withdrawal.BatchChange] {
@@ -111,7 +112,8 @@ func (b *payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawa
 			p.Members, err = b.tx.Withdrawals().Get(mapped(e.Pays, func(p *withdrawal.Pay) uuid.UUID { return p.Request })...)
 			for i := range p.Members {
 				if err == nil && p.Members[i].Job.Batch == e.Batch && e.Batch != uuid.Nil { // made since the batch was read
-					err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: withdrawal.BatchMachine.Name(), ID: e.Batch.String(), Event: "prepare"}
+					err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: withdrawal.BatchMachine.Name(),
+						ID: e.Batch.String(), Event: "prepare"}
 				}
 			}
 			if i := slices.IndexFunc(p.Members, func(w withdrawal.Withdrawal) bool { return w.Request.Chain != uuid.Nil }); err == nil && i >= 0 {

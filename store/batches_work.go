@@ -113,7 +113,8 @@ func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 }
 
 // claim claims, or puts off, what is due of batches.
-func (r batchResults) claim(b *payoutBatch, q DueBatches, ev withdrawal.BatchEvent, lease time.Duration) ([]worker.Item[BatchWork], time.Duration, error) {
+func (r batchResults) claim(b *payoutBatch, q DueBatches, ev withdrawal.BatchEvent,
+	lease time.Duration) ([]worker.Item[BatchWork], time.Duration, error) {
 	q.Now = b.now
 	return claim(b, claims[withdrawal.Payout, withdrawal.BatchEvent, BatchWork]{
 		due: func() ([]withdrawal.Payout, error) {
@@ -150,7 +151,10 @@ func (p *batchPayments) Turn(ctx context.Context, done []BatchResult, n int) (al
 		return nil, next, err
 	}
 	for range 3 { // another worker may take a wallet between the look at its slot and the claim
-		all, next, err = items(ctx, &p.payoutCore, p.holder, nil, n, func(b *payoutBatch) ([]worker.Item[BatchWork], time.Duration, error) { return p.both(b, n) })
+		all, next, err = items(ctx, &p.payoutCore, p.holder, nil, n, func(b *payoutBatch) ([]worker.Item[BatchWork], time.Duration,
+			error) {
+			return p.both(b, n)
+		})
 		if !errors.Is(err, withdrawal.ErrSlotTaken) {
 			break
 		}
@@ -222,7 +226,8 @@ func (p *batchPayments) build(tx WithdrawalUnit, limit int) (all []worker.Item[B
 			if err := b.save(); err != nil { // what is claimed is due no more
 				return nil, 0, err
 			}
-			rest, err := p.members.due(tx, DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now, Wallet: members[0].Job.Wallet, Limit: p.size - 1})
+			rest, err := p.members.due(tx, DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.one.chain, Now: b.now,
+				Wallet: members[0].Job.Wallet, Limit: p.size - 1})
 			if err != nil {
 				return nil, 0, err
 			}
@@ -232,7 +237,8 @@ func (p *batchPayments) build(tx WithdrawalUnit, limit int) (all []worker.Item[B
 				}
 			}
 		}
-		all = append(all, worker.Item[BatchWork]{Key: p.one.key(&members[0].Job), Until: b.began.Add(p.policy.Lease), Work: BatchWork{Members: members}})
+		all = append(all, worker.Item[BatchWork]{Key: p.one.key(&members[0].Job), Until: b.began.Add(p.policy.Lease),
+			Work: BatchWork{Members: members}})
 	}
 	if err := b.save(); err != nil {
 		return nil, 0, err
@@ -243,7 +249,8 @@ func (p *batchPayments) build(tx WithdrawalUnit, limit int) (all []worker.Item[B
 
 // take claims one more for members, behind the first one. What is refused is put
 // off.
-func (p *batchPayments) take(b *withdrawalBatch, members []withdrawal.Withdrawal, w *withdrawal.Withdrawal, claimed map[uuid.UUID]bool) ([]withdrawal.Withdrawal, error) {
+func (p *batchPayments) take(b *withdrawalBatch, members []withdrawal.Withdrawal, w *withdrawal.Withdrawal,
+	claimed map[uuid.UUID]bool) ([]withdrawal.Withdrawal, error) {
 	refused, err := b.try(w, w.Request.ID, withdrawal.Claimed{By: p.one.by(), Behind: len(members) > 0})
 	if err != nil {
 		return members, err

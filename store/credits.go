@@ -25,7 +25,8 @@ func NewSwapCredits[T SwapUnit](s Store[T], p swap.Policy) (*SwapCredits, error)
 		return nil, err
 	}
 	rows := func(tx SwapUnit) SwapRecords[swap.Credit] { return tx.Credits() }
-	return &SwapCredits{newSwapItems(s, p, rows, swap.CreditMachine.Name(), swap.Scope(swap.ToUSDC), machineOf[string](swap.CreditMachine), p.ApplyCredit, swap.CheckCredit, p.NextCredit)}, nil
+	return &SwapCredits{newSwapItems(s, p, rows, swap.CreditMachine.Name(), swap.Scope(swap.ToUSDC), machineOf[string](swap.CreditMachine),
+		p.ApplyCredit, swap.CheckCredit, p.NextCredit)}, nil
 }
 
 // Policy returns the policy of the service.

@@ -30,7 +30,8 @@ func NewSwapDeposits[T SwapUnit](s Store[T], p swap.Policy) (*SwapDeposits, erro
 		return nil, err
 	}
 	rows := func(tx SwapUnit) SwapRecords[swap.Deposit] { return tx.Deposits() }
-	return &SwapDeposits{newSwapItems(s, p, rows, swap.DepositMachine.Name(), swap.Scope(swap.ToUSDD), machineOf[string](swap.DepositMachine), p.ApplyDeposit, swap.CheckDeposit, p.NextDeposit)}, nil
+	return &SwapDeposits{newSwapItems(s, p, rows, swap.DepositMachine.Name(), swap.Scope(swap.ToUSDD), machineOf[string](swap.DepositMachine),
+		p.ApplyDeposit, swap.CheckDeposit, p.NextDeposit)}, nil
 }
 
 // Policy returns the policy of the service.

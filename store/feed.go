@@ -32,7 +32,8 @@ type Cursor string
 // be erased, Reason and Data.
 func CursorOf[ID comparable](place string, line statemachine.Transition[ID]) Cursor {
 	h := sha256.New()
-	for _, text := range []string{place, line.Machine, fmt.Sprint(line.ID), line.From, line.Trigger, line.To, line.Actor, line.Role, line.Trace} {
+	for _, text := range []string{place, line.Machine, fmt.Sprint(line.ID), line.From, line.Trigger, line.To,
+		line.Actor, line.Role, line.Trace} {
 		_ = binary.Write(h, binary.BigEndian, int64(len(text)))
 		h.Write([]byte(text))
 	}

@@ -22,7 +22,8 @@ var errStale = errors.New("stale")
 // leaves any of them at its version, since then no comparison has proved that this one
 // is current. If exact, what is read must be what the caller has, or have the events
 // already; otherwise events are judged by what is stored.
-func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K, A, E], exact bool, more func(T) error) (as []A, err error) {
+func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K, A, E], exact bool,
+	more func(T) error) (as []A, err error) {
 	for i := range commands {
 		commands[i].id = s.of.id(commands[i].held)
 	}

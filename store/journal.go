@@ -102,7 +102,8 @@ func keep[T Journaled](tx T, now time.Time, lines []statemachine.JournalLine, er
 }
 
 // call is update(ctx, fn) of a call that is no event, by a person who speaks as by says.
-func call[T Journaled](ctx context.Context, update func(context.Context, func(T) error) error, by spoken, d Domain, machine, id, name string, fn func(T) error) error {
+func call[T Journaled](ctx context.Context, update func(context.Context, func(T) error) error, by spoken, d Domain, machine, id,
+	name string, fn func(T) error) error {
 	line, person := by.Line()
 	if !person {
 		return update(ctx, fn)

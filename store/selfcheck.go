@@ -13,7 +13,8 @@ import (
 // it finds broken is [statemachine.ErrCorrupt]. Package storetest proves far
 // more.
 func SelfCheck(ctx context.Context, s Store[Unit]) error {
-	return errors.Join(SelfCheckSwitches(ctx, s), SelfCheckWallets(ctx, s), SelfCheckWithdrawals(ctx, s), SelfCheckBatches(ctx, s), SelfCheckTenants(ctx, s),
+	return errors.Join(SelfCheckSwitches(ctx, s), SelfCheckWallets(ctx, s), SelfCheckWithdrawals(ctx, s),
+		SelfCheckBatches(ctx, s), SelfCheckTenants(ctx, s),
 		SelfCheckSwaps(ctx, s), SelfCheckRefreshes(ctx, s))
 }
 
@@ -28,7 +29,8 @@ type probe[T any] struct {
 
 // probeOf is the probe of an aggregate: write stores it, reads it and compares, and
 // returns a change of it as it was before.
-func probeOf[T Journaled, K, L comparable, A any, E spoken, C any](s *core[T, K, L, A, E, C], id K, write func(T) (C, error), refused ...refusal[T]) probe[T] {
+func probeOf[T Journaled, K, L comparable, A any, E spoken, C any](s *core[T, K, L, A, E, C], id K, write func(T) (C, error),
+	refused ...refusal[T]) probe[T] {
 	var stale C
 	first := func(tx T) (err error) {
 		stale, err = write(tx)

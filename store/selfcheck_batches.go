@@ -80,7 +80,8 @@ func prepareTogether(batch uuid.UUID, members []withdrawal.Withdrawal) withdrawa
 		first = members[0]
 	}
 	one := intent(&first, "0xSelf-Check")
-	return withdrawal.BatchPrepared{By: payer, Batch: batch, Pays: payAll(members), Hash: one.Hash, Raw: one.Raw, Nonce: one.Nonce, HasNonce: true,
+	return withdrawal.BatchPrepared{By: payer, Batch: batch, Pays: payAll(members), Hash: one.Hash, Raw: one.Raw,
+		Nonce: one.Nonce, HasNonce: true,
 		ChainNonce: one.ChainNonce, HasChainNonce: true}
 }
 
@@ -102,7 +103,8 @@ func (c *batchCheck) together() (stale withdrawal.BatchChange) {
 	}
 	by := payer
 	by.Version = b.Batch.Version
-	replaced := withdrawal.BatchReplaced{By: by, Fence: b.Batch.Lease.Fence, Hash: "0xreplaced", Raw: []byte{1, 0}, Pays: payAll(b.Members)[1:]}
+	replaced := withdrawal.BatchReplaced{By: by, Fence: b.Batch.Lease.Fence, Hash: "0xreplaced",
+		Raw: []byte{1, 0}, Pays: payAll(b.Members)[1:]}
 	stale = c.change(b, replaced)
 	b = c.do(replaced)
 	c.renews(&b.Batch)

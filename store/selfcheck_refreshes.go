@@ -85,7 +85,8 @@ func writeRefresh(ctx context.Context, s *Refreshes, xpub string) (stale refresh
 	switch {
 	case err != nil:
 		return stale, err
-	case !reflect.DeepEqual(read, after) || len(read.Jobs) != 1 || read.Jobs[0].Status != refresh.JobCompleted || read.Lock != (refresh.Lock{}) ||
+	case !reflect.DeepEqual(read, after) || len(read.Jobs) != 1 || read.Jobs[0].Status != refresh.JobCompleted ||
+		read.Lock != (refresh.Lock{}) ||
 		len(read.Watchers) != 1 || read.Watchers[0].Recipient != "é世" || read.Watchers[0].Asset != "世" || read.Wallet.Slot != 0:
 		return stale, broken(fmt.Sprintf("stored %+v, read %+v", after, read))
 	}

@@ -25,7 +25,10 @@ func SelfCheckSwaps[T SwapUnit](ctx context.Context, s Store[T]) error {
 		return err
 	}
 	id := "selfcheck" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	return probeOf(&all.Deposits.swapCore, id, func(tx SwapUnit) (swap.DepositChange, error) { return writeSwap(ctx, tx, all.Within(tx), id) }).run(ctx)
+	return probeOf(&all.Deposits.swapCore, id, func(tx SwapUnit) (swap.DepositChange, error) {
+		return writeSwap(ctx, tx,
+			all.Within(tx), id)
+	}).run(ctx)
 }
 
 // writeSwap stores a deposit that is paid, and returns a change of it that is not
@@ -37,8 +40,10 @@ func writeSwap(ctx context.Context, tx SwapUnit, s *Swaps, id string) (stale swa
 	}
 	by := func(r swap.Role) swap.By { return swap.By{Actor: "self-check", Role: r, At: at} }
 	worker := by(swap.Worker)
-	d, err := s.Deposits.Do(ctx, id, swap.Observed{By: by(swap.Observer), ID: id, Amount: swap.MaxAmount, From: "é世", Time: at, Success: true, Finalized: true},
-		swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:é世"}}, swap.AccountChecked{By: worker, State: swap.AccountUsable})
+	d, err := s.Deposits.Do(ctx, id, swap.Observed{By: by(swap.Observer), ID: id, Amount: swap.MaxAmount, From: "é世", Time: at,
+		Success: true, Finalized: true},
+		swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:é世"}},
+		swap.AccountChecked{By: worker, State: swap.AccountUsable})
 	if err != nil {
 		return stale, err
 	}
@@ -54,7 +59,8 @@ func writeSwap(ctx context.Context, tx SwapUnit, s *Swaps, id string) (stale swa
 		return stale, err
 	}
 	in := d.Intents[0]
-	seen := swap.Looked{By: worker, Number: 1, Finding: swap.LookFound, Seen: swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "n" + id, Reference: in.Reference,
+	seen := swap.Looked{By: worker, Number: 1, Finding: swap.LookFound, Seen: swap.Sighting{VaultSigned: true, Chain: swap.Nexus,
+		TxID: "n" + id, Reference: in.Reference,
 		Amount: in.Net, Destination: in.Destination, Token: s.policy.USDD, Confirmations: s.policy.FinalConfirmations}}
 	if d, err = s.Deposits.Do(ctx, id, seen, seen); err != nil {
 		return stale, err
@@ -81,5 +87,6 @@ func changeControlNow(tx SwapUnit) (now time.Time, err error) {
 	if err != nil {
 		return now, err
 	}
-	return now, tx.SwapHouse().SaveControl(old, swap.Control{SolanaScanned: true, NexusScanned: true, Reference: old.Reference, Version: old.Version + 1})
+	return now, tx.SwapHouse().SaveControl(old, swap.Control{SolanaScanned: true, NexusScanned: true,
+		Reference: old.Reference, Version: old.Version + 1})
 }

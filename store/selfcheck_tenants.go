@@ -29,13 +29,17 @@ func SelfCheckRelays[T RelayUnit](ctx context.Context, s Store[T]) error {
 		return err
 	}
 	id := "self_check_" + strings.ReplaceAll(uuid.NewString(), "-", "")
-	return probeOf(&relays.relayCore, id, func(tx RelayUnit) (relaysync.Change, error) { return writeRelay(ctx, tx, relays.Within(tx), id) }).run(ctx)
+	return probeOf(&relays.relayCore, id, func(tx RelayUnit) (relaysync.Change, error) {
+		return writeRelay(ctx, tx,
+			relays.Within(tx), id)
+	}).run(ctx)
 }
 
 // writeRelay stores a relay with its claim, compares what comes back, and returns
 // the claim of it as it was before.
 func writeRelay(ctx context.Context, tx RelayUnit, relays *Relays, id string) (stale relaysync.Change, err error) {
-	host, claim := relaysync.By{Actor: "self-check é世", Role: relaysync.Host}, relaysync.Claimed{By: relaysync.By{Actor: "self-check", Role: relaysync.Reactor}}
+	host, claim := relaysync.By{Actor: "self-check é世", Role: relaysync.Host},
+		relaysync.Claimed{By: relaysync.By{Actor: "self-check", Role: relaysync.Reactor}}
 	before, err1 := relays.Do(ctx, id, relaysync.Created{By: host, Relay: id, Tenant: id, Subdomain: "self-check",
 		Config: relaysync.Config{Info: relaysync.Document(`{"pubkey":"` + strings.Repeat("ab", 32) + `","name":"é世"}`)}})
 	want, err2 := relays.Do(ctx, id, claim)

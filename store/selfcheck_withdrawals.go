@@ -124,10 +124,12 @@ const (
 // begins with the wallet that will pay.
 func (c *paymentCheck) life(n, steps int) withdrawal.Withdrawal {
 	c.then(func() error {
-		return c.tx.HotWallets().Put(withdrawal.HotWallet{ID: c.wallet, Chain: c.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive})
+		return c.tx.HotWallets().Put(withdrawal.HotWallet{ID: c.wallet, Chain: c.chain, Role: withdrawal.WalletRoleHot,
+			Status: withdrawal.WalletActive})
 	})
 	system := checkedBy(withdrawal.System)
-	w := c.do(n, []withdrawal.Event{withdrawal.Submitted{By: system, Request: c.requests[n], User: uuid.New(), Asset: uuid.New(), Chain: c.chain, ToAddress: "0xé\u4e16",
+	w := c.do(n, []withdrawal.Event{withdrawal.Submitted{By: system, Request: c.requests[n], User: uuid.New(), Asset: uuid.New(),
+		Chain: c.chain, ToAddress: "0xé\u4e16",
 		Amount: "12345678901234567890123456789012345678901234567890123456789.000000000000000001", Decimals: 18},
 		withdrawal.Approved{By: checkedBy(withdrawal.Approver)},
 		withdrawal.Enqueued{By: system, Job: uuid.New(), AssetOnChain: uuid.New(), Priority: withdrawal.High}}[:min(steps, pending)]...)
@@ -200,7 +202,8 @@ func (c *paymentCheck) isStored(n int, w withdrawal.Withdrawal) {
 			return broken(fmt.Sprintf("stored attempt %s, read %s", plain(w.Attempt), plain(attempts)))
 		case w.Job.ID == uuid.Nil || n > 0:
 		case loaded.Wallet.ID != c.wallet || loaded.Wallet.BalanceReserved != w.Job.AmountRaw || loaded.Wallet.NextNonce != next:
-			return broken(fmt.Sprintf("the wallet is %s, with %s reserved and next nonce %d it should be", plain(loaded.Wallet), w.Job.AmountRaw, next))
+			return broken(fmt.Sprintf("the wallet is %s, with %s reserved and next nonce %d it should be",
+				plain(loaded.Wallet), w.Job.AmountRaw, next))
 		}
 		return withdrawal.Check(loaded)
 	})

@@ -36,8 +36,10 @@ type swapItems[A any] struct {
 	next    func(A, swap.Control, time.Time) swap.Step
 }
 
-func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUnit) SwapRecords[A], name string, scope switches.Scope, m machine[string],
-	apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, next func(A, swap.Control, time.Time) swap.Step) swapItems[A] {
+func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUnit) SwapRecords[A], name string,
+	scope switches.Scope, m machine[string],
+	apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, next func(A, swap.Control,
+		time.Time) swap.Step) swapItems[A] {
 	head := func(a *A) swap.Record { return any(a).(swap.Record) }
 	of := &swapAggregate[A]{
 		domain:   DomainSwaps,
@@ -70,7 +72,8 @@ func newSwapItems[T SwapUnit, A any](s Store[T], p swap.Policy, rows func(SwapUn
 			return &swapHouse[A]{b: b, policy: p, scope: scope}
 		},
 	}
-	return swapItems[A]{swapCore: newCore(s, of, func(tx T) SwapUnit { return tx }), policy: p, scope: scope, records: rows, check: check, next: next}
+	return swapItems[A]{swapCore: newCore(s, of, func(tx T) SwapUnit { return tx }), policy: p, scope: scope,
+		records: rows, check: check, next: next}
 }
 
 // swapHouse brings the control row, and what the switch says of the direction, to the

@@ -203,7 +203,8 @@ func (s *Swaps) Scanned(ctx context.Context, chain swap.Chain, own bool, scan sw
 
 // AcceptGap moves an inbound waterline over a span that can no longer be read,
 // by an operator's name, and records that.
-func (s *Swaps) AcceptGap(ctx context.Context, chain swap.Chain, from, to time.Time, by swap.By, reason string) (w swap.Waterline, err error) {
+func (s *Swaps) AcceptGap(ctx context.Context, chain swap.Chain, from, to time.Time, by swap.By,
+	reason string) (w swap.Waterline, err error) {
 	err = call(ctx, s.update, by, DomainSwaps, "swap waterline", chain.String(), "AcceptGap", func(tx SwapUnit) error {
 		if by.At, err = tx.Now(); err != nil {
 			return err

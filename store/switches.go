@@ -245,7 +245,8 @@ func (s *Switches) Audit(ctx context.Context, after switches.Scope, limit int) (
 
 // Follow returns up to limit committed transitions of switches after a cursor, and the
 // cursor to go on with, see [Feed].
-func (s *Switches) Follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[switches.Scope], next Cursor, err error) {
+func (s *Switches) Follow(ctx context.Context, after Cursor,
+	limit int) (page []statemachine.Transition[switches.Scope], next Cursor, err error) {
 	return s.follow(ctx, after, limit)
 }
 

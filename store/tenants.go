@@ -196,7 +196,8 @@ func (s *Tenants) List(ctx context.Context, after string, limit int) ([]string, 
 // step was put off too far by a clock that was ahead, see
 // [dunning.Policy.Overslept]. It returns the last id that it looked at, empty at
 // the end. [TenantWork] does so by itself.
-func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, limit int) (last string, changed []dunning.Account, refused, err error) {
+func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, limit int) (last string,
+	changed []dunning.Account, refused, err error) {
 	return s.sweepPage(ctx, func(tx TenantUnit) ([]string, error) { return tx.Tenants().List(after, limit) },
 		func(a *dunning.Account, now time.Time) bool { return s.policy.Overslept(&a.Tenant, now) }, dunning.StepBegun{By: by})
 }

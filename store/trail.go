@@ -96,7 +96,8 @@ func (s *core[T, K, L, A, E, C]) audit(ctx context.Context, page func(T) ([]K, e
 
 // auditByID is audit behind a place that is the id of what was checked last, empty at the
 // beginning and the end.
-func auditByID[T Journaled, A any, E spoken, C any](ctx context.Context, s *core[T, uuid.UUID, uuid.UUID, A, E, C], after string, page func(T, uuid.UUID) ([]uuid.UUID, error), check func(A) error) (place string, err error) {
+func auditByID[T Journaled, A any, E spoken, C any](ctx context.Context, s *core[T, uuid.UUID, uuid.UUID, A, E, C], after string,
+	page func(T, uuid.UUID) ([]uuid.UUID, error), check func(A) error) (place string, err error) {
 	var id uuid.UUID
 	if after != "" {
 		if id, err = uuid.Parse(after); err != nil {
@@ -111,7 +112,8 @@ func auditByID[T Journaled, A any, E spoken, C any](ctx context.Context, s *core
 }
 
 // follow returns up to limit committed transitions after a cursor, see [Feed].
-func (s *core[T, K, L, A, E, C]) follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[L], next Cursor, err error) {
+func (s *core[T, K, L, A, E, C]) follow(ctx context.Context, after Cursor,
+	limit int) (page []statemachine.Transition[L], next Cursor, err error) {
 	return paged(ctx, s.view, func(tx T) ([]statemachine.Transition[L], Cursor, error) { return s.of.records(tx).Follow(after, limit) })
 }
 

@@ -84,7 +84,8 @@ func (h holder) Check() error {
 // transaction. The results are judged by what is stored. claim adds its steps to b,
 // must begin anew each time that it is called, and returns for how long nothing else
 // is due. Now and then a transaction behind it notes that the worker of this name is alive.
-func (s *core[T, K, L, A, E, C]) turn(ctx context.Context, name string, done []command[K, A, E], n int, claim func(b *batch[T, K, L, A, E, C]) (time.Duration, error)) (next time.Time, err error) {
+func (s *core[T, K, L, A, E, C]) turn(ctx context.Context, name string, done []command[K, A, E], n int,
+	claim func(b *batch[T, K, L, A, E, C]) (time.Duration, error)) (next time.Time, err error) {
 	if n != 0 {
 		if err := CheckLimit(n); err != nil {
 			return next, err
@@ -114,7 +115,8 @@ func (s *core[T, K, L, A, E, C]) turn(ctx context.Context, name string, done []c
 
 // items is turn for a source of items: claim brings them, anew each time that it
 // is called.
-func items[T Journaled, K, L comparable, A any, E spoken, C, W any](ctx context.Context, s *core[T, K, L, A, E, C], by holder, done []command[K, A, E], n int,
+func items[T Journaled, K, L comparable, A any, E spoken, C, W any](ctx context.Context, s *core[T, K, L, A, E, C], by holder,
+	done []command[K, A, E], n int,
 	claim func(b *batch[T, K, L, A, E, C]) ([]worker.Item[W], time.Duration, error)) (all []worker.Item[W], next time.Time, err error) {
 	if err := by.Check(); err != nil {
 		return nil, next, err
@@ -165,7 +167,8 @@ type claims[A, E, W any] struct {
 
 // claim claims what is due, of which n were asked for, and says for how long nothing
 // else is.
-func claim[T Journaled, K, L comparable, A any, E spoken, C, W any](b *batch[T, K, L, A, E, C], of claims[A, E, W], n int) (all []worker.Item[W], wait time.Duration, err error) {
+func claim[T Journaled, K, L comparable, A any, E spoken, C, W any](b *batch[T, K, L, A, E, C], of claims[A, E, W],
+	n int) (all []worker.Item[W], wait time.Duration, err error) {
 	due, err := of.due()
 	if err != nil {
 		return nil, 0, err
@@ -206,7 +209,8 @@ func dueAndAhead[A any](find func(ahead time.Time, limit int) ([]A, error), late
 // sweep sends an event to each aggregate that due returns. One whose event is
 // refused is left as it is and named in refused; the others are swept all the
 // same.
-func (s *core[T, K, L, A, E, C]) sweep(ctx context.Context, due func(tx T, now time.Time) ([]A, error), ev E) (swept []A, refused error, err error) {
+func (s *core[T, K, L, A, E, C]) sweep(ctx context.Context, due func(tx T, now time.Time) ([]A, error),
+	ev E) (swept []A, refused error, err error) {
 	var refusals []error
 	err = s.update(ctx, func(tx T) error {
 		swept, refusals = nil, nil
@@ -239,7 +243,8 @@ func (s *core[T, K, L, A, E, C]) sweep(ctx context.Context, due func(tx T, now t
 
 // sweepPage is sweep of those of a page of ids that late names. It returns the last
 // id of the page too, and what cannot be read among what was refused.
-func (s *core[T, K, L, A, E, C]) sweepPage(ctx context.Context, page func(T) ([]K, error), late func(*A, time.Time) bool, ev E) (last K, swept []A, refused error, err error) {
+func (s *core[T, K, L, A, E, C]) sweepPage(ctx context.Context, page func(T) ([]K, error), late func(*A, time.Time) bool, ev E) (last K,
+	swept []A, refused error, err error) {
 	var unreadable []error
 	swept, refused, err = s.sweep(ctx, func(tx T, now time.Time) (all []A, err error) {
 		var none K
@@ -293,7 +298,8 @@ func (s *core[T, K, L, A, E, C]) unheard(ctx context.Context, holder string, ev 
 
 // heldBy is the page of a revocation from the ids of the records: those behind
 // the id of after, as get reads them; nil: all of each.
-func (s *core[T, K, L, A, E, C]) heldBy(ids func(tx T, after K, limit int) ([]K, error), get func(tx T, ids ...K) ([]A, error)) func(T, *A, int) ([]A, error) {
+func (s *core[T, K, L, A, E, C]) heldBy(ids func(tx T, after K, limit int) ([]K, error),
+	get func(tx T, ids ...K) ([]A, error)) func(T, *A, int) ([]A, error) {
 	if get == nil {
 		get = func(tx T, ids ...K) ([]A, error) { return s.of.records(tx).Get(ids...) }
 	}
@@ -326,7 +332,8 @@ func pause(found, limit int, now, next time.Time, most time.Duration) time.Durat
 // renewLeases moves the ends of the leases of items, by renew, and names the
 // items whose lease is lost. lease returns the lease of an item's record, without an
 // end.
-func renewLeases[T Clock, K comparable, W any](ctx context.Context, update func(context.Context, func(T) error) error, items []worker.Item[W],
+func renewLeases[T Clock, K comparable, W any](ctx context.Context, update func(context.Context,
+	func(T) error) error, items []worker.Item[W],
 	length time.Duration, lease func(*W) Lease[K], renew func(tx T, now time.Time, leases ...Lease[K]) ([]K, error)) error {
 	began := time.Now()
 	var lost []K
@@ -355,7 +362,8 @@ func renewLeases[T Clock, K comparable, W any](ctx context.Context, update func(
 // extend sends ev once more to the aggregates of items, which puts them off for so
 // long. An item is lost if the stored aggregate, which is the second one, does not go
 // on with its work.
-func extend[T Journaled, K, L comparable, A any, E spoken, C, W any](ctx context.Context, s *core[T, K, L, A, E, C], items []worker.Item[W], length time.Duration,
+func extend[T Journaled, K, L comparable, A any, E spoken, C, W any](ctx context.Context, s *core[T, K, L, A, E, C],
+	items []worker.Item[W], length time.Duration,
 	of func(*W) *A, ev E, goesOn func(was, is *A) bool) error {
 	began := time.Now()
 	lost := map[K]bool{}

@@ -39,7 +39,8 @@ func NewWithdrawals[T WithdrawalUnit](s Store[T], p withdrawal.Policy) (*Withdra
 }
 
 // withdrawalAggregate is the domain as the core sees it.
-func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
+func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Withdrawal,
+	withdrawal.Event, withdrawal.Change] {
 	job := machineOf[uuid.UUID](withdrawal.JobMachine)
 	job.past = withdrawal.JobFailed.String() // only a failed one has a successor
 	return &aggregate[WithdrawalUnit, uuid.UUID, uuid.UUID, withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change]{

@@ -144,7 +144,8 @@ func onRecovery(ev withdrawal.Event) bool {
 // onSwitch reports whether an event depends on the switch, see [withdrawal.Policy.Apply].
 func onSwitch(ev withdrawal.Event) bool {
 	switch ev.(type) {
-	case withdrawal.Prepared, withdrawal.Dispatched, withdrawal.Rebumped, withdrawal.AttemptFailed, withdrawal.Elapsed, withdrawal.Revoked, withdrawal.Refunded:
+	case withdrawal.Prepared, withdrawal.Dispatched, withdrawal.Rebumped, withdrawal.AttemptFailed, withdrawal.Elapsed,
+		withdrawal.Revoked, withdrawal.Refunded:
 		return true
 	}
 	return false

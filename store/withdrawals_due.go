@@ -157,7 +157,8 @@ func gapsOf(tx WithdrawalUnit, chain map[uuid.UUID]uint64, limit int) (map[uuid.
 //
 // The time is the store's, whatever by says, and the version is the stored one.
 // A host calls it from one place or from many, in any process.
-func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (rescued []withdrawal.Withdrawal, wait time.Duration, err error) {
+func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (rescued []withdrawal.Withdrawal,
+	wait time.Duration, err error) {
 	if err := CheckLimit(n); err != nil {
 		return nil, 0, err
 	}
@@ -214,7 +215,8 @@ func (s *Withdrawals) revokeOf(ctx context.Context, chain uuid.UUID, by withdraw
 // wait is when to call it again: zero where more is waiting,
 // [withdrawal.Policy.EnqueueEvery] otherwise. A host that has just approved
 // something calls it at once, or sends Enqueued itself.
-func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int, order func(withdrawal.Request) withdrawal.Enqueued) (enqueued []withdrawal.Withdrawal, wait time.Duration, err error) {
+func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int,
+	order func(withdrawal.Request) withdrawal.Enqueued) (enqueued []withdrawal.Withdrawal, wait time.Duration, err error) {
 	if chain == uuid.Nil {
 		return nil, 0, fmt.Errorf("%w: one chain at a time, so that none without a wallet hides the others", statemachine.ErrInvalid)
 	}
@@ -353,7 +355,8 @@ func jobExists(tx WithdrawalUnit, enqueued []withdrawal.Withdrawal, job uuid.UUI
 			return nil, err
 		}
 	}
-	return &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: withdrawal.JobMachine.Name(), ID: job.String(), Event: statemachine.EventName(withdrawal.Enqueued{}),
+	return &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: withdrawal.JobMachine.Name(), ID: job.String(),
+		Event:  statemachine.EventName(withdrawal.Enqueued{}),
 		Reason: "a job of this id exists"}, nil
 }
 

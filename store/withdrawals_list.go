@@ -36,17 +36,18 @@ func (s *Withdrawals) ByHash(ctx context.Context, hash string) ([]uuid.UUID, err
 // as open no more. The same again changes nothing.
 func (s *Withdrawals) Acknowledge(ctx context.Context, a withdrawal.Acknowledgement) error {
 	by := withdrawal.By{Actor: a.Actor, Role: a.Role, At: a.At}
-	return call(ctx, s.update, by, DomainWithdrawals, withdrawal.RequestMachine.Name(), a.Request.String(), "Acknowledge", func(tx WithdrawalUnit) error {
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		checked, err := a.Checked(now)
-		if err != nil {
-			return err
-		}
-		return tx.Withdrawals().Acknowledge(checked)
-	})
+	return call(ctx, s.update, by, DomainWithdrawals, withdrawal.RequestMachine.Name(), a.Request.String(), "Acknowledge",
+		func(tx WithdrawalUnit) error {
+			now, err := tx.Now()
+			if err != nil {
+				return err
+			}
+			checked, err := a.Checked(now)
+			if err != nil {
+				return err
+			}
+			return tx.Withdrawals().Acknowledge(checked)
+		})
 }
 
 // OpenIncidents pages through the incidents that nobody has acknowledged, as

@@ -44,7 +44,8 @@ func (s *Withdrawals) HotWallets(ctx context.Context, chain uuid.UUID) ([]withdr
 
 // Requests pages through the requests with a status, or with any for zero, by
 // created_at and id, after the given one; nil is the beginning.
-func (s *Withdrawals) Requests(ctx context.Context, status withdrawal.RequestStatus, after *withdrawal.Request, limit int) ([]withdrawal.Request, error) {
+func (s *Withdrawals) Requests(ctx context.Context, status withdrawal.RequestStatus, after *withdrawal.Request,
+	limit int) ([]withdrawal.Request, error) {
 	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Request, error) {
 		return tx.Withdrawals().Requests(status, after, limit)
 	})
@@ -82,7 +83,8 @@ func (s *Withdrawals) Stats(ctx context.Context, window time.Duration) (withdraw
 // StatsOf is [Withdrawals.Stats] of one chain; zero is all of them. nonces are
 // the next ones of wallets as the chain knows them, for Stats.Gaps; those of
 // wallets of another chain are not looked at.
-func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.Duration, nonces map[uuid.UUID]uint64) (withdrawal.Stats, error) {
+func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.Duration,
+	nonces map[uuid.UUID]uint64) (withdrawal.Stats, error) {
 	return readNow(ctx, s.view, func(tx WithdrawalUnit, now time.Time) (withdrawal.Stats, error) {
 		stats, err := tx.Withdrawals().Stats(now, window, chain)
 		if err != nil || len(nonces) == 0 {
@@ -139,7 +141,8 @@ func (s *Withdrawals) Audit(ctx context.Context, after string, limit int) (place
 // cursor, and the cursor to go on with, see [Feed]. An observer keeps the cursor
 // with what it has done, and so sees each transition at least once, those of
 // one record in order. This is the place for notifications and metrics.
-func (s *Withdrawals) Follow(ctx context.Context, after Cursor, limit int) (page []statemachine.Transition[uuid.UUID], next Cursor, err error) {
+func (s *Withdrawals) Follow(ctx context.Context, after Cursor,
+	limit int) (page []statemachine.Transition[uuid.UUID], next Cursor, err error) {
 	return s.follow(ctx, after, limit)
 }
 

@@ -96,7 +96,8 @@ func (s *Withdrawals) loops(r *RunWithdrawals, alone int) ([]worker.Loop, error)
 	return loops, nil
 }
 
-func ready[W, R any](r *RunWithdrawals, source worker.Source[W, R], handle func(context.Context, W) R, concurrency int) (worker.Loop, error) {
+func ready[W, R any](r *RunWithdrawals, source worker.Source[W, R], handle func(context.Context, W) R,
+	concurrency int) (worker.Loop, error) {
 	return worker.Ready(source, handle, worker.Options[W, R]{
 		Concurrency: concurrency, Poll: r.Poll, Retry: r.Retry, Grace: r.Grace, CallTimeout: r.CallTimeout, Log: r.Log})
 }

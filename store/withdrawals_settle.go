@@ -24,43 +24,44 @@ func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
 		return err
 	}
 	wallet := withdrawal.About(ev)
-	return call(ctx, s.update, ev, DomainWithdrawals, "hot wallet", wallet.String(), statemachine.EventName(ev), func(tx WithdrawalUnit) error {
-		var r withdrawal.Recovery
-		if books, is := ev.(withdrawal.BooksRead); is {
-			r.Chain = books.Chain
-		}
-		found, err := tx.HotWallets().Get(wallet)
-		if err != nil {
-			return err
-		}
-		if len(found) == 1 {
-			r.Wallet, r.Chain = found[0], found[0].Chain
-		}
-		if r.Chain != uuid.Nil {
-			if _, err := tx.HotWallets().Statements(r.Chain, math.MaxInt64); err != nil { // keeps a Start out, which reads them
-				return err
+	return call(ctx, s.update, ev, DomainWithdrawals, "hot wallet", wallet.String(), statemachine.EventName(ev),
+		func(tx WithdrawalUnit) error {
+			var r withdrawal.Recovery
+			if books, is := ev.(withdrawal.BooksRead); is {
+				r.Chain = books.Chain
 			}
-			state, err := tx.Switches().Ask(switches.Chain(r.Chain))
+			found, err := tx.HotWallets().Get(wallet)
 			if err != nil {
 				return err
 			}
-			r.Recovering, r.Generation, r.RestoredAt = state.Recovering && !state.Moved, state.Generation, state.RestoredAt
-		}
-		if _, used := ev.(withdrawal.Used); used && !r.Recovering {
-			if r.Said, err = tx.HotWallets().Statements(r.Chain, 0); err != nil {
+			if len(found) == 1 {
+				r.Wallet, r.Chain = found[0], found[0].Chain
+			}
+			if r.Chain != uuid.Nil {
+				if _, err := tx.HotWallets().Statements(r.Chain, math.MaxInt64); err != nil { // keeps a Start out, which reads them
+					return err
+				}
+				state, err := tx.Switches().Ask(switches.Chain(r.Chain))
+				if err != nil {
+					return err
+				}
+				r.Recovering, r.Generation, r.RestoredAt = state.Recovering && !state.Moved, state.Generation, state.RestoredAt
+			}
+			if _, used := ev.(withdrawal.Used); used && !r.Recovering {
+				if r.Said, err = tx.HotWallets().Statements(r.Chain, 0); err != nil {
+					return err
+				}
+			}
+			now, err := tx.Now()
+			if err != nil {
 				return err
 			}
-		}
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		said, err := s.policy.Statements(ev, r, now)
-		if err != nil {
-			return err
-		}
-		return tx.HotWallets().Say(said...)
-	})
+			said, err := s.policy.Statements(ev, r, now)
+			if err != nil {
+				return err
+			}
+			return tx.HotWallets().Say(said...)
+		})
 }
 
 // Unsettled returns up to limit (1 to [MaxPage]) points that stand open before a chain may be

@@ -66,13 +66,15 @@ func (p *payments) by() withdrawal.By {
 	return withdrawal.By{Actor: p.name, Role: withdrawal.WithdrawalWorker}
 }
 
-func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (all []worker.Item[withdrawal.Withdrawal], next time.Time, err error) {
+func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal,
+	n int) (all []worker.Item[withdrawal.Withdrawal], next time.Time, err error) {
 	if p.chain == uuid.Nil {
 		return nil, next, fmt.Errorf("%w: payments are of one chain", statemachine.ErrInvalid)
 	}
 	both := func(b *withdrawalBatch) (all []worker.Item[withdrawal.Withdrawal], wait time.Duration, err error) {
 		wait = p.policy.Lease
-		again := DueWithdrawals{Kind: withdrawal.DueRebroadcast, Chain: p.chain, Now: b.now, Limit: withdrawal.RebroadcastShare(n, p.again.Load())}
+		again := DueWithdrawals{Kind: withdrawal.DueRebroadcast, Chain: p.chain, Now: b.now,
+			Limit: withdrawal.RebroadcastShare(n, p.again.Load())}
 		first := DueWithdrawals{Kind: withdrawal.DueClaim, Chain: p.chain, Now: b.now, Sequential: p.nonces}
 		kinds := []*DueWithdrawals{&again, &first}
 		if !p.policy.Begins(p.chain) { // what is out goes on
@@ -114,7 +116,8 @@ func (p *payments) Turn(ctx context.Context, done []HeldWithdrawal, n int) (all 
 
 // claim claims one kind of due work by an event.
 func (s *Withdrawals) claim(b *withdrawalBatch, q DueWithdrawals, ev withdrawal.Event, lease time.Duration,
-	item func(*withdrawal.Withdrawal, time.Time) (string, withdrawal.Withdrawal), refused func(*withdrawal.Withdrawal) error) ([]worker.Item[withdrawal.Withdrawal], time.Duration, error) {
+	item func(*withdrawal.Withdrawal, time.Time) (string, withdrawal.Withdrawal),
+	refused func(*withdrawal.Withdrawal) error) ([]worker.Item[withdrawal.Withdrawal], time.Duration, error) {
 	return claim(b, claims[withdrawal.Withdrawal, withdrawal.Event, withdrawal.Withdrawal]{
 		due:   func() ([]withdrawal.Withdrawal, error) { return s.due(b.tx, q) },
 		next:  func() (time.Time, error) { return b.tx.Withdrawals().NextDue(q) },
@@ -133,7 +136,8 @@ func (p *payments) key(j *withdrawal.Job) string {
 }
 
 func (p *payments) Renew(ctx context.Context, items []worker.Item[withdrawal.Withdrawal]) error {
-	return renewLeases(ctx, p.update, items, p.policy.Lease, jobLease, func(tx WithdrawalUnit, now time.Time, leases ...Lease[uuid.UUID]) ([]uuid.UUID, error) {
+	return renewLeases(ctx, p.update, items, p.policy.Lease, jobLease, func(tx WithdrawalUnit, now time.Time,
+		leases ...Lease[uuid.UUID]) ([]uuid.UUID, error) {
 		return tx.Withdrawals().Renew(now, leases...)
 	})
 }

@@ -14,7 +14,8 @@ func AlertKinds() []statemachine.AlertKind {
 		{Name: "scan", Person: true, Ends: "mend the node, or what refuses it; AcceptGap of what no node has any more"},
 		{Name: "discrepancies", Person: true, Ends: "find out what it is, then acknowledge each"},
 		{Name: "overdue", Person: true,
-			Ends: "Next says in Why what a person has to order; where it says nothing, mend what is waited for, or start the direction where the switch stops it: the item is tried" +
+			Ends: "Next says in Why what a person has to order; where it says nothing, mend what is waited for, or start the direction where the " +
+				"switch stops it: the item is tried" +
 				" again after as long as it has waited, a day at most"},
 	}
 }

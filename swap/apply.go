@@ -275,7 +275,8 @@ func (s *step) refuse(err error, reason string) error {
 	case Recovered:
 		id = e.Observed.ID
 	}
-	return &statemachine.Refusal{Err: err, Machine: s.side.machine(), ID: statemachine.Bounded(id, MaxID), State: s.side.state(), Event: s.event(), Reason: reason}
+	return &statemachine.Refusal{Err: err, Machine: s.side.machine(), ID: statemachine.Bounded(id, MaxID), State: s.side.state(),
+		Event: s.event(), Reason: reason}
 }
 
 func triggerName(d side, on trigger) string {

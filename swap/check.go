@@ -50,10 +50,13 @@ func CheckCredit(c Credit) error {
 	if broken == "" {
 		broken = first(
 			rule{c.Status == CreditAsFees || c.Fees == 0, "only a credit that was processed as fees has fees"},
-			rule{c.Status != CreditAsFees || c.dropped() && c.discrepant(InboundGone) || c.Fees == c.Amount, "what was processed as fees is kept whole, or has vanished"},
+			rule{c.Status != CreditAsFees || c.dropped() && c.discrepant(InboundGone) || c.Fees == c.Amount,
+				"what was processed as fees is kept whole, or has vanished"},
 			rule{!sending || c.Terms.Frozen && (c.Account != "" || c.Status == CreditReady), "a credit is ready with its account and its terms"},
-			rule{c.Status == CreditPending || !c.Terms.Frozen || !c.Terms.micro(c.Amount) || c.Status == CreditAsFees || c.Reason == ReasonOperator, "a micro credit leaves only as fees, or by an operator's word"},
-			rule{c.SettledBy == 0 || c.Status == CreditQuarantined && c.Intent(c.SettledBy) != nil, "only a quarantined credit is settled by an earlier intent"},
+			rule{c.Status == CreditPending || !c.Terms.Frozen || !c.Terms.micro(c.Amount) || c.Status == CreditAsFees || c.Reason == ReasonOperator,
+				"a micro credit leaves only as fees, or by an operator's word"},
+			rule{c.SettledBy == 0 || c.Status == CreditQuarantined && c.Intent(c.SettledBy) != nil,
+				"only a quarantined credit is settled by an earlier intent"},
 			rule{c.Status != CreditProcessed || c.finally(), "a credit is processed with a final payment"},
 		)
 	}
@@ -133,12 +136,16 @@ func (i *Item) check(x side) string {
 		rule{landed <= 1 || final > 1 || !i.OverdueAt.IsZero(), "two outbounds of which one may be taken back are somebody's business"},
 		rule{final <= 1 || i.discrepant(DoublePayout), "two final outbounds are a double payout on file"},
 		rule{m.Excess == 0 || i.contradicted(), "no more went out than came in, or a discrepancy says so"},
-		rule{sum(m.PaidOut, m.Refunded, m.Quarantined, m.Fees, m.Held, m.GivenBack) == sum(m.Deposited, m.Excess), "paid out + refunded + quarantined + fees + held + given back is what was deposited"},
-		rule{min(i.Attempts[0], i.Attempts[1], i.Attempts[2]) >= 0 && int(i.Attempts[0]+i.Attempts[1]+i.Attempts[2]) <= len(i.Intents), "an attempt has its intent"},
-		rule{!waits || i.awaited(g.awaits) != nil || len(i.Intents) == 0 || landed > 0 || slices.ContainsFunc(i.Intents, func(in Intent) bool { return in.Action == g.awaits }), "what the state waits for is on file"},
+		rule{sum(m.PaidOut, m.Refunded, m.Quarantined, m.Fees, m.Held, m.GivenBack) == sum(m.Deposited, m.Excess),
+			"paid out + refunded + quarantined + fees + held + given back is what was deposited"},
+		rule{min(i.Attempts[0], i.Attempts[1], i.Attempts[2]) >= 0 && int(i.Attempts[0]+i.Attempts[1]+i.Attempts[2]) <= len(i.Intents),
+			"an attempt has its intent"},
+		rule{!waits || i.awaited(g.awaits) != nil || len(i.Intents) == 0 || landed > 0 || slices.ContainsFunc(i.Intents,
+			func(in Intent) bool { return in.Action == g.awaits }), "what the state waits for is on file"},
 		rule{i.Lost == 0 || g.finished() && i.Intent(i.Lost) != nil, "only a finished item has lost its outbound"},
 		rule{!i.Terms.Frozen || i.Terms.Net+i.Terms.Fee == i.Amount, "net + fee is the amount"},
-		rule{i.givenBack() == (i.ByHand.Reference != "") && i.givenBack() == (i.ByHand.Actor != "") && len(i.ByHand.Reference) <= MaxReferenceText, "what was given back by hand has a reference, a time and a person"},
+		rule{i.givenBack() == (i.ByHand.Reference != "") && i.givenBack() == (i.ByHand.Actor != "") &&
+			len(i.ByHand.Reference) <= MaxReferenceText, "what was given back by hand has a reference, a time and a person"},
 		rule{!i.givenBack() || i.Lost == 0 && (x.allows(byHand) || g.place == Processed), "what was given back by hand has ended"},
 		rule{(i.Hold.Kind == 0) == i.Hold.At.IsZero(), "a hold has a kind and a time"},
 		rule{i.Hold.Kind == 0 || i.Hold.Kind.Valid(), "a hold has a known kind"},
@@ -150,14 +157,17 @@ func (in *Intent) check(i *Item, number int64) string {
 	return first(
 		rule{in.Number == number, "intents are numbered from 1 without gaps"},
 		rule{in.Action.Valid() && in.Chain.Valid(), "an intent has an action and a chain"},
-		rule{in.Net > 0 && (in.Filed || in.Net+in.Fee == i.Amount || i.discrepant(Mismatch)), "net + fee of an intent is the amount, or a discrepancy says what it moved"},
+		rule{in.Net > 0 && (in.Filed || in.Net+in.Fee == i.Amount || i.discrepant(Mismatch)),
+			"net + fee of an intent is the amount, or a discrepancy says what it moved"},
 		rule{in.Filed || in.Destination != "" || i.discrepant(Mismatch), "an intent has a destination"},
-		rule{in.Filed || (in.Chain == Nexus) == (in.Reference != 0) && (in.Chain == Solana) == (in.Signature != "" && in.Memo != ""), "an intent has a reference on Nexus, a signature and a memo on Solana"},
+		rule{in.Filed || (in.Chain == Nexus) == (in.Reference != 0) && (in.Chain == Solana) == (in.Signature != "" && in.Memo != ""),
+			"an intent has a reference on Nexus, a signature and a memo on Solana"},
 		rule{!in.Final || in.Landed() && in.Proof == 0, "what is final has paid"},
 		rule{in.Proof == 0 || in.Outcome == statemachine.Failed || in.Outcome == statemachine.Deferred, "what is proved has not paid"},
 		rule{!in.Landed() || in.TxID != "", "what went out has an id"},
 		rule{in.Open() == in.ClosedAt.IsZero(), "an intent has closed_at exactly when it is closed"},
-		rule{in.Claim == "" || in.Filed && in.Proof == 0 && in.Claim == claim(in.Chain, in.TxID), "only what was filed and may have paid claims its transaction"},
+		rule{in.Claim == "" || in.Filed && in.Proof == 0 && in.Claim == claim(in.Chain, in.TxID),
+			"only what was filed and may have paid claims its transaction"},
 		rule{!in.At.IsZero() && !in.SendBy.IsZero() && !in.MissedAt.IsZero() && in.Missed >= 0, "an intent has its times"},
 	)
 }

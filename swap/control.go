@@ -176,7 +176,8 @@ func (c Control) Scanned(chain Chain) Control {
 // number that was drawn or seen leads.
 func (c Control) Draw() (Control, error) {
 	if c.Reference >= MaxReference {
-		return c, fmt.Errorf("%w: the reference counter is at %d, above all that can be drawn: set it to the last number that was drawn", statemachine.ErrInvalid, c.Reference)
+		return c, fmt.Errorf("%w: the reference counter is at %d, above all that can be drawn: set it to the last number that was drawn",
+			statemachine.ErrInvalid, c.Reference)
 	}
 	c.Reference++
 	c.Version++

@@ -77,7 +77,8 @@ func (creditTrigger) Kind() string    { return "credit trigger" }
 func (creditTrigger) Names() []string { return creditTriggerNames }
 
 // The shared ones first, in the order of their numbers.
-var creditTriggerNames = []string{"observed", "noted", "begun", "sent", "refund sent", "quarantine sent", "confirmed", "landed with an error",
+var creditTriggerNames = []string{"observed", "noted", "begun", "sent", "refund sent", "quarantine sent",
+	"confirmed", "landed with an error",
 	"confirmation timeout", "timeout to quarantine", "max attempts", "account_unusable", "amount after fees <= 0", "no_sender",
 	"operator refund", "operator quarantine", "requeue", "recovered payout", "recovered refund", "recovered quarantine", "given back by hand",
 	"mapping found", "mapping timeout", "missing_confirmed",

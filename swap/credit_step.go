@@ -75,7 +75,8 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 		s.later = true // the answer is older than what is known, or does not say when it was asked
 		return nil
 	case c.dropped(): // it stays dropped: if it is there again, a person pays it
-		if e.Count > 0 && s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID + " is back", Chain: Nexus, TxID: c.ID, Amount: c.Amount, Text: "it is there again after it was dropped"}) {
+		if e.Count > 0 && s.discrepancy(Discrepancy{Kind: InboundGone, Key: c.ID + " is back", Chain: Nexus, TxID: c.ID, Amount: c.Amount,
+			Text: "it is there again after it was dropped"}) {
 			return s.note("the inbound transaction is there again")
 		}
 		return nil
@@ -177,7 +178,8 @@ func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 	case e.Finding == MappingUnknown, !found && (e.Asked.Before(c.Entered) || e.Asked.After(s.by.At)):
 		s.later = true
 		return nil
-	case found && last && (!word(e.Account, MaxAddress) || s.p.own(Solana, e.Account) || e.State != 0 && e.State != AccountUsable && e.State != AccountUnknown):
+	case found && last && (!word(e.Account, MaxAddress) || s.p.own(Solana, e.Account) || e.State != 0 &&
+		e.State != AccountUsable && e.State != AccountUnknown):
 		s.refundFor(ReasonAccount)
 		return s.move(accountUnusable, "")
 	case found: // what cannot be paid is refunded from the next state

@@ -84,7 +84,8 @@ func (depositTrigger) Kind() string    { return "deposit trigger" }
 func (depositTrigger) Names() []string { return depositTriggerNames }
 
 // The shared ones first, in the order of their numbers.
-var depositTriggerNames = []string{"observed", "noted", "begun", "sent", "refund sent", "quarantine sent", "confirmed", "landed with an error",
+var depositTriggerNames = []string{"observed", "noted", "begun", "sent", "refund sent", "quarantine sent",
+	"confirmed", "landed with an error",
 	"confirmation timeout", "timeout to quarantine", "max attempts", "account_unusable", "amount after fees <= 0", "no_sender",
 	"operator refund", "operator quarantine", "requeue", "recovered payout", "recovered refund", "recovered quarantine", "given back by hand",
 	"valid memo", "invalid memo", "memo timeout", "stale"}

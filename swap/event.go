@@ -192,12 +192,14 @@ type (
 	// answer from a cache, of a node that is behind or pruned, or from pages
 	// with gaps is [LookUnknown], whatever it says.
 	View struct {
-		From   time.Time // the scan begins at this block time, or earlier
-		Asked  time.Time // when the look-up began, by the clock of the store: what is sent later is not in it; zero with LookMissing: ErrInvalid; after the store's time: it proves nothing
-		ByID   bool      // asked by signature (Solana) or reference (Nexus)
-		ByMemo bool      // Solana: and by memo
-		Before uint64    // finalized height (Solana) or tip (Nexus), read before the look-up
-		After  uint64    // height of the answer
+		From time.Time // the scan begins at this block time, or earlier
+		// when the look-up began, by the clock of the store: what is sent later is not in it; zero with LookMissing: ErrInvalid; after the
+		// store's time: it proves nothing
+		Asked  time.Time
+		ByID   bool   // asked by signature (Solana) or reference (Nexus)
+		ByMemo bool   // Solana: and by memo
+		Before uint64 // finalized height (Solana) or tip (Nexus), read before the look-up
+		After  uint64 // height of the answer
 		// CannotLand is the one fact that is taken from the host: a Nexus
 		// transaction that is not found will never be mined.
 		CannotLand bool

@@ -93,7 +93,8 @@ func (s *step) lookedBack(e *Looked) error {
 		return nil
 	}
 	for _, v := range []View{e.View, e.Nexus} {
-		if !v.whole(s.p.Since(s.side.direction(), s.item.At), s.by.At) || !e.View.ByMemo || !v.CannotLand || v.Asked.Before(s.p.lookBackAt(e.Control)) {
+		if !v.whole(s.p.Since(s.side.direction(), s.item.At), s.by.At) || !e.View.ByMemo || !v.CannotLand ||
+			v.Asked.Before(s.p.lookBackAt(e.Control)) {
 			s.later = true
 			return nil
 		}
@@ -188,10 +189,10 @@ func (s *step) lost(in *Intent, proof Proof) error {
 		return s.note(text)
 	case proof == Errored:
 		return s.move(errored, text)
-	case in.Action == Send && s.p.OnTimeout == onTimeoutHold:
+	case in.Action == Send && s.p.OnTimeout == OnTimeoutHold:
 		s.hold(ByPolicy, text)
 		return s.note(text)
-	case in.Action == Send && s.p.OnTimeout == onTimeoutQuarantine:
+	case in.Action == Send && s.p.OnTimeout == OnTimeoutQuarantine:
 		return s.move(timeoutAside, text)
 	}
 	return s.move(confirmTimeout, text)
@@ -320,7 +321,8 @@ func (s *step) find(t *Sighting) (found *Intent) {
 		in := &s.item.Intents[k]
 		switch {
 		case in.Chain != t.Chain:
-		case in.Chain == Solana && in.signed(t.TxID), in.Chain == Nexus && (in.Filed || in.Reference == t.Reference) && sameTx(in, t.TxID), s.mine(in, t):
+		case in.Chain == Solana && in.signed(t.TxID), in.Chain == Nexus && (in.Filed || in.Reference == t.Reference) &&
+			sameTx(in, t.TxID), s.mine(in, t):
 			return in
 		case in.Chain == Nexus && in.Reference != 0 && in.Reference == t.Reference:
 			found = in
@@ -333,7 +335,8 @@ func (s *step) find(t *Sighting) (found *Intent) {
 // has named a transaction of, and is what that pays.
 func (s *step) mine(in *Intent, t *Sighting) bool {
 	filed := func(f Intent) bool { return f.landedAs(t.Chain, t.TxID) }
-	return in.Chain == Nexus && in.TxID == "" && in.Reference != 0 && in.Reference == t.Reference && !slices.ContainsFunc(s.item.Intents, filed) &&
+	return in.Chain == Nexus && in.TxID == "" && in.Reference != 0 && in.Reference == t.Reference &&
+		!slices.ContainsFunc(s.item.Intents, filed) &&
 		(t.Errored && !in.Settled() || !t.Errored && s.p.fits(in, t))
 }
 
@@ -366,7 +369,8 @@ func (i *Item) denies(tx string) bool {
 // is an error beside what has paid. Below finality nothing of it is known: a
 // reorganisation may take it back, or make a payment of an error.
 func (s *step) another(in *Intent, t *Sighting) bool {
-	if !t.VaultSigned || t.Chain != Nexus || in.Chain != Nexus || in.Reference == 0 || in.Reference != t.Reference || sameTx(in, t.TxID) || !s.p.final(t) {
+	if !t.VaultSigned || t.Chain != Nexus || in.Chain != Nexus || in.Reference == 0 || in.Reference != t.Reference ||
+		sameTx(in, t.TxID) || !s.p.final(t) {
 		return false
 	}
 	if f := s.find(t); f.Number != in.Number {

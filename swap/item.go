@@ -210,7 +210,7 @@ type HoldKind = statemachine.Enum[holdKind]
 const (
 	// ByOperator ends by [Released].
 	ByOperator HoldKind = iota + 1
-	// ByPolicy: a payment cannot land any more and the policy is [onTimeoutHold].
+	// ByPolicy: a payment cannot land any more and the policy is [OnTimeoutHold].
 	// It ends by an operator's refund or quarantine.
 	ByPolicy
 	// ByMismatch: an outbound of the vault names the item and is none of its
@@ -349,7 +349,8 @@ type refundReason struct{}
 func (refundReason) Kind() string    { return "refund reason" }
 func (refundReason) Names() []string { return refundReasons }
 
-var refundReasons = []string{"invalid memo", "memo not readable", "account unusable", "payment failed", "no account mapping", "ordered by operator"}
+var refundReasons = []string{"invalid memo", "memo not readable", "account unusable", "payment failed",
+	"no account mapping", "ordered by operator"}
 
 // Change is the result of one step on a Deposit or a Credit. If the version
 // moved, the record is written where the version in Old still stands, with its

@@ -28,7 +28,8 @@ type do struct{}
 func (do) Kind() string    { return "task" }
 func (do) Names() []string { return doNames }
 
-var doNames = []string{"fetch memo", "check account", "look up mapping", "count confirmations", "look up", "look back", "begin", "tell the time"}
+var doNames = []string{"fetch memo", "check account", "look up mapping", "count confirmations", "look up",
+	"look back", "begin", "tell the time"}
 
 // Task is one thing that is owed. Key is the same for the same thing. An idempotency key outside is
 // made of the item, Number and Action: after a restore numbers come again.
@@ -318,7 +319,8 @@ func (s *step) schedule() {
 	}
 	a := s.p.ask(i, s.side, Control{}) // a look back is owed when what it bars is due
 	if i.Version != s.old.Version {
-		i.OverdueAt = earlier(s.overdue(a), s.by.At.Add(s.p.Longest())) // with the version only, so that a look-up which finds nothing puts no alert off
+		// with the version only, so that a look-up which finds nothing puts no alert off
+		i.OverdueAt = earlier(s.overdue(a), s.by.At.Add(s.p.Longest()))
 	}
 	i.CheckAt = time.Time{}
 	for k, at := range a.at {

@@ -112,7 +112,8 @@ func (s *step) requeue(e *Requeued) error {
 	case !owed:
 		return s.refuse(statemachine.ErrIllegal, "nothing is lost and attempts are left")
 	case s.item.behind(e.Control):
-		return s.refuse(ErrUnsettled, "it may have been paid before the store was restored: first tell what RecoverDeposit or RecoverCredit makes of both histories")
+		return s.refuse(ErrUnsettled,
+			"it may have been paid before the store was restored: first tell what RecoverDeposit or RecoverCredit makes of both histories")
 	}
 	if n, in := s.item.landed(); n > 0 {
 		s.settle(in) // of a double payout the other one stands
@@ -163,11 +164,13 @@ func (s *step) notSent(e *NotSent) error {
 		return s.refuse(statemachine.ErrInvalid, "an intent or a transaction is needed")
 	case in.Proof != 0:
 		return nil
-	case in.Landed() && (!in.Filed || in.Chain == Solana && in.Memo != "" && s.side.allows(requeued)): // a rebuilt one that its chain names would be paid again
+	// a rebuilt one that its chain names would be paid again
+	case in.Landed() && (!in.Filed || in.Chain == Solana && in.Memo != "" && s.side.allows(requeued)):
 		return s.refuse(statemachine.ErrIllegal, "it has paid; only a chain takes that back")
 	case in.Missed > s.p.sends(in) && s.said.After(in.MissedAt): // its sender has ended
 	case in.LastValid == 0 && e.At.IsZero():
-		return s.refuse(statemachine.ErrIllegal, "it may still be sent, since no look-ups have seen the time pass: say when you looked, by another clock")
+		return s.refuse(statemachine.ErrIllegal,
+			"it may still be sent, since no look-ups have seen the time pass: say when you looked, by another clock")
 	case !s.said.After(in.SendBy.Add(s.p.CallTimeout)):
 		return s.refuse(statemachine.ErrIllegal, "it may still be sent until "+in.SendBy.Add(s.p.CallTimeout).Format(time.RFC3339))
 	case in.LastValid > 0 && e.Height <= in.LastValid:
@@ -204,7 +207,8 @@ func (s *step) disowned(in *Intent, text string) error {
 	}
 	claimed := in.Claim != ""
 	in.Claim = ""
-	if !s.discrepancy(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text}) && !claimed {
+	if !s.discrepancy(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID,
+		Amount: in.Net, Text: text}) && !claimed {
 		return nil
 	}
 	return s.note(fmt.Sprintf("%s %d %s", in.Action, in.Number, text))

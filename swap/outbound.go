@@ -79,9 +79,11 @@ func (s *step) mayBegin(e *Begun, chain Chain, destination string) error {
 		return s.refuse(statemachine.ErrIllegal, "there is no account to pay to")
 	case e.Number != int64(len(i.Intents))+1 || e.Number > MaxIntents:
 		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("the next intent is %d of at most %d", len(i.Intents)+1, MaxIntents))
-	case chain == Solana && (!word(e.Signature, MaxID) || e.LastValid == 0 || e.LastValid > MaxAmount || len(e.Raw) > MaxRaw || e.Reference != 0):
+	case chain == Solana && (!word(e.Signature, MaxID) || e.LastValid == 0 || e.LastValid > MaxAmount ||
+		len(e.Raw) > MaxRaw || e.Reference != 0):
 		return s.refuse(statemachine.ErrInvalid, "an intent on Solana needs a signature and a last valid block height")
-	case chain == Nexus && (e.Reference == 0 || !e.Control.follows(e.Reference) && e.Reference > e.Control.Reference || e.Signature != "" || len(e.Raw) > 0 || e.LastValid != 0):
+	case chain == Nexus && (e.Reference == 0 || !e.Control.follows(e.Reference) && e.Reference > e.Control.Reference || e.Signature != "" ||
+		len(e.Raw) > 0 || e.LastValid != 0):
 		return s.refuse(statemachine.ErrInvalid, "an intent on Nexus needs a reference number")
 	case chain == Nexus && e.Reference <= e.Control.Reference:
 		return s.refuse(statemachine.ErrConflict, fmt.Sprintf("references up to %d were drawn or seen", e.Control.Reference))
@@ -278,7 +280,8 @@ func (s *step) claims(in *Intent, rival string) {
 		in.Claim = claim(in.Chain, in.TxID)
 		s.uncontested(in)
 	default:
-		d := Discrepancy{Kind: Contested, Key: in.TxID, Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: "it is on file for " + rival + ", too"}
+		d := Discrepancy{Kind: Contested, Key: in.TxID, Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
+			Text: "it is on file for " + rival + ", too"}
 		if in.Proof != 0 { // it was proved not to have paid, which has closed it
 			s.found(d)
 		} else {
@@ -386,7 +389,8 @@ func (s *step) double() {
 			first = in
 		default:
 			s.discrepancy(Discrepancy{Kind: DoublePayout, Key: number(first.Number) + "+" + number(in.Number), Chain: in.Chain, TxID: in.TxID,
-				Amount: in.Net, Other: first.Net, Text: fmt.Sprintf("intents %d (%s) and %d (%s) have paid", first.Number, first.Action, in.Number, in.Action)})
+				Amount: in.Net, Other: first.Net, Text: fmt.Sprintf("intents %d (%s) and %d (%s) have paid", first.Number,
+					first.Action, in.Number, in.Action)})
 		}
 	}
 }

@@ -24,7 +24,8 @@ type Planned[A any] struct {
 //	2 sending, then ready          5 collecting refund
 //	3 awaiting, and finished       6 refund pending; quarantined
 func (p Policy) PlanCredits(items []Credit, c Control, priority int, sent map[string]bool, now time.Time) []Planned[Credit] {
-	rank := map[CreditStatus]int{CreditPending: 1, CreditReady: 2, CreditSending: 2, CreditAwaiting: 3, CreditProcessed: 3, CreditAsFees: 3, CreditRefunded: 3,
+	rank := map[CreditStatus]int{CreditPending: 1, CreditReady: 2, CreditSending: 2, CreditAwaiting: 3, CreditProcessed: 3,
+		CreditAsFees: 3, CreditRefunded: 3,
 		CreditTradeBalanceCheck: 4, CreditCollectingRefund: 5, CreditRefundPending: 6, CreditQuarantined: 6}
 	return plan(items, func(a, b *Credit) int {
 		if a.Status != b.Status && priority == 2 {

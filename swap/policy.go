@@ -87,13 +87,13 @@ type Fees struct {
 
 // OnTimeout is what follows a complete negative of a payment after
 // [Policy.ConfirmTimeout].
-// Values: onTimeoutRefund, onTimeoutQuarantine, onTimeoutHold.
+// Values: OnTimeoutRefund, OnTimeoutQuarantine, OnTimeoutHold.
 type OnTimeout = statemachine.Enum[onTimeout]
 
 const (
-	onTimeoutRefund OnTimeout = iota + 1
-	onTimeoutQuarantine
-	onTimeoutHold
+	OnTimeoutRefund OnTimeout = iota + 1
+	OnTimeoutQuarantine
+	OnTimeoutHold
 )
 
 type onTimeout struct{}
@@ -121,7 +121,7 @@ func DefaultPolicy() Policy {
 		LookEvery:           30 * time.Second,
 		Lease:               5 * time.Minute,
 		CallTimeout:         30 * time.Second,
-		OnTimeout:           onTimeoutRefund,
+		OnTimeout:           OnTimeoutRefund,
 		CreditConfirmations: 2,
 		FinalConfirmations:  10,
 		WaterlineMargin:     2 * time.Minute,
@@ -141,7 +141,8 @@ func (p Policy) Validate() error {
 		d    time.Duration
 	}{
 		{"RefundTimeout", p.RefundTimeout}, {"ConfirmTimeout", p.ConfirmTimeout}, {"StaleAfter", p.StaleAfter}, {"Cooldown", p.Cooldown},
-		{"DeferFor", p.DeferFor}, {"OverdueAfter", p.OverdueAfter}, {"LookEvery", p.LookEvery}, {"Lease", p.Lease}, {"CallTimeout", p.CallTimeout},
+		{"DeferFor", p.DeferFor}, {"OverdueAfter", p.OverdueAfter}, {"LookEvery", p.LookEvery}, {"Lease", p.Lease},
+		{"CallTimeout", p.CallTimeout},
 		{"WaterlineMargin", p.WaterlineMargin}, {"LookBack", p.LookBack}, {"GoneAfter", p.GoneAfter},
 	} {
 		if d.d <= 0 || d.d > 366*24*time.Hour {
@@ -149,7 +150,8 @@ func (p Policy) Validate() error {
 		}
 	}
 	for _, a := range []struct{ name, text string }{
-		{"USDCQuarantineAccount", p.USDCQuarantineAccount}, {"USDDQuarantineAccount", p.USDDQuarantineAccount}, {"USDC", p.USDC}, {"USDD", p.USDD},
+		{"USDCQuarantineAccount", p.USDCQuarantineAccount}, {"USDDQuarantineAccount", p.USDDQuarantineAccount},
+		{"USDC", p.USDC}, {"USDD", p.USDD},
 	} {
 		if !word(a.text, MaxAddress) {
 			return bad("%s is missing or malformed", a.name)

@@ -108,7 +108,8 @@ func (p *Policy) owes(x side, i *Item, a Action, past []Fees, t *Sighting) bool 
 		unread = a == Send && x.c.Account == ""
 	}
 	aside := a == Quarantine && p.own(chain, t.Destination) // the account of today or another day
-	if chain != t.Chain || !unread && !aside && (to == "" || !alike(chain, to, t.Destination)) || !t.Time.IsZero() && t.Time.Before(p.Since(x.direction(), i.At)) {
+	if chain != t.Chain || !unread && !aside && (to == "" || !alike(chain, to, t.Destination)) || !t.Time.IsZero() &&
+		t.Time.Before(p.Since(x.direction(), i.At)) {
 		return false
 	}
 	pays := func(f Fees) bool { net, _ := f.pays(a, i.Amount); return net == t.Amount && net > 0 }
@@ -169,12 +170,14 @@ func (p Policy) RecoverMissing(l Lost, by By) Recovery {
 	for _, d := range l.Deposits {
 		named[key(ToUSDD, d.ID)] = len(items)
 		i := came(&d.Observed)
-		items = append(items, item{x: &depositSide{d: Deposit{Item: i, Memo: statemachine.Bounded(d.Memo, MaxMemo), Read: true}}, i: i, past: l.PastDeposits, ev: Recovered{By: by, Observed: d.Observed, Memo: d.Memo, Past: l.PastDeposits}})
+		items = append(items, item{x: &depositSide{d: Deposit{Item: i, Memo: statemachine.Bounded(d.Memo, MaxMemo), Read: true}}, i: i,
+			past: l.PastDeposits, ev: Recovered{By: by, Observed: d.Observed, Memo: d.Memo, Past: l.PastDeposits}})
 	}
 	for _, c := range l.Credits {
 		named[key(ToUSDC, c.ID)] = len(items)
 		i := came(&c)
-		items = append(items, item{x: &creditSide{c: Credit{Item: i}}, i: i, past: l.PastCredits, ev: Recovered{By: by, Observed: c, Past: l.PastCredits}})
+		items = append(items, item{x: &creditSide{c: Credit{Item: i}}, i: i, past: l.PastCredits,
+			ev: Recovered{By: by, Observed: c, Past: l.PastCredits}})
 	}
 	var r Recovery
 	for _, h := range []History{l.Solana, l.Nexus} {
@@ -205,7 +208,8 @@ func (p Policy) RecoverMissing(l Lost, by By) Recovery {
 			continue
 		}
 		// An item that exactly one outbound names is rebuilt, any other one is held.
-		if a, t := it.all[0].action, it.all[0].seen; len(it.all) == 1 && claims[t] == 1 && p.final(t) && t.Token == p.token(t.Chain) && p.owes(it.x, &it.i, a, it.past, t) {
+		if a, t := it.all[0].action, it.all[0].seen; len(it.all) == 1 && claims[t] == 1 && p.final(t) && t.Token == p.token(t.Chain) &&
+			p.owes(it.x, &it.i, a, it.past, t) {
 			it.ev.Action, it.ev.Seen = a, *t
 		}
 		if it.x.direction() == ToUSDD {
@@ -274,7 +278,8 @@ func (s *step) recovered(e *Recovered) error {
 	if !s.p.owes(s.side, s.item, e.Action, e.Past, t) {
 		return s.refuse(statemachine.ErrInvalid, "its destination or amount is not what the item owes")
 	}
-	s.file(Intent{Action: e.Action, Chain: chain, Destination: t.Destination, Net: t.Amount, Fee: o.Amount - t.Amount, TxID: form(chain, t.TxID), Reference: t.Reference, Memo: t.Memo}, t.Rival)
+	s.file(Intent{Action: e.Action, Chain: chain, Destination: t.Destination, Net: t.Amount, Fee: o.Amount - t.Amount,
+		TxID: form(chain, t.TxID), Reference: t.Reference, Memo: t.Memo}, t.Rival)
 	in := &s.item.Intents[0]
 	if in.Reference > MaxSeen { // a person's
 		in.Reference = 0

@@ -51,7 +51,8 @@ func (c *Change[A]) Merge(next *Change[A]) bool {
 // Complete is [statemachine.ErrInvalid] unless each new version has its line.
 func (c *Change[A]) Complete() error {
 	old, now := record(&c.Old), record(&c.New)
-	return statemachine.Complete(c.Log, statemachine.Versions[string]{Machine: now.Machine(), ID: now.Head().ID, Old: old.Head().Version, New: now.Head().Version})
+	return statemachine.Complete(c.Log, statemachine.Versions[string]{Machine: now.Machine(), ID: now.Head().ID,
+		Old: old.Head().Version, New: now.Head().Version})
 }
 
 // Intents are those that the change puts on file, and those that it alters.
@@ -62,7 +63,8 @@ func (c *Change[A]) Intents() (added, altered []Intent) {
 // Discrepancies are those that the change records, of no item too, and those of
 // the item that somebody has dealt with.
 func (c *Change[A]) Discrepancies() (added, altered []Discrepancy) {
-	_, altered = differing(record(&c.Old).Head().Discrepancies, record(&c.New).Head().Discrepancies, func(a, b *Discrepancy) bool { return *a == *b })
+	_, altered = differing(record(&c.Old).Head().Discrepancies, record(&c.New).Head().Discrepancies,
+		func(a, b *Discrepancy) bool { return *a == *b })
 	if added = c.Notes; len(added) == 0 {
 		return nil, altered
 	}

@@ -57,10 +57,12 @@ func (p Policy) CheckScan(s Scan, now time.Time) (Scan, error) {
 		}
 	}
 	if s.Began.IsZero() || s.Began.After(now) {
-		return s, fmt.Errorf("%w: a scan began at %s, by the store's clock it is %s", statemachine.ErrInvalid, s.Began.Format(time.RFC3339Nano), now.Format(time.RFC3339Nano))
+		return s, fmt.Errorf("%w: a scan began at %s, by the store's clock it is %s", statemachine.ErrInvalid, s.Began.Format(time.RFC3339Nano),
+			now.Format(time.RFC3339Nano))
 	}
 	if s.Tip.After(now.Add(p.WaterlineMargin)) {
-		return s, fmt.Errorf("%w: the tip is of %s, by the store's clock it is %s: mend that clock", statemachine.ErrInvalid, s.Tip.Format(time.RFC3339Nano), now.Format(time.RFC3339Nano))
+		return s, fmt.Errorf("%w: the tip is of %s, by the store's clock it is %s: mend that clock", statemachine.ErrInvalid,
+			s.Tip.Format(time.RFC3339Nano), now.Format(time.RFC3339Nano))
 	}
 	return s, nil
 }
@@ -154,10 +156,12 @@ func AcceptGap(w Waterline, from, to time.Time, by By, reason string) (Waterline
 	case by.Role != Operator || statemachine.Actor(by.Actor) != nil:
 		return w, d, fmt.Errorf("%w: an operator accepts a gap", statemachine.ErrForbidden)
 	case err != nil || reason == "" || w.Own || from.After(w.read()) || !to.After(w.read()) || to.After(by.At):
-		return w, d, fmt.Errorf("%w: a gap of an inbound history begins at or before what was read, %s, and ends after it, and has a reason", statemachine.ErrInvalid, w.read().Format(time.RFC3339))
+		return w, d, fmt.Errorf("%w: a gap of an inbound history begins at or before what was read, %s, and ends after it, and has a reason",
+			statemachine.ErrInvalid, w.read().Format(time.RFC3339))
 	}
-	d = Discrepancy{Kind: GapAccepted, Key: w.Chain.String() + " " + w.read().Format(time.RFC3339) + " " + to.Format(time.RFC3339), Chain: w.Chain,
-		Text: statemachine.Bounded(reason, MaxText), Actor: by.Actor, At: by.At, ClosedBy: by.Actor, ClosedAt: by.At}
+	d = Discrepancy{Kind: GapAccepted, Key: w.Chain.String() + " " + w.read().Format(time.RFC3339) + " " + to.Format(time.RFC3339),
+		Chain: w.Chain,
+		Text:  statemachine.Bounded(reason, MaxText), Actor: by.Actor, At: by.At, ClosedBy: by.Actor, ClosedAt: by.At}
 	w.At, w.Seen = to, to
 	w.Version++
 	return w, d, nil

@@ -42,28 +42,28 @@ func PhaseOf(s OutputState) Phase {
 }
 
 // PhaseTrigger is what changes the phase of an output.
-// Values: ByCreation, ByCoinbase, ByEarlySpend, ByLateReveal, ByLock, ByUnlock, BySpend, ByRollback,
-// ByRollbackUnderLock, ByRollbackImmature, ByMaturity, ByParentDeath, ByRevival, ByRevivalSpent,
-// ByRevivalUnderLock, ByReconfirmation.
+// Values: byCreation, byCoinbase, byEarlySpend, byLateReveal, byLock, byUnlock, bySpend, byRollback,
+// byRollbackUnderLock, byRollbackImmature, byMaturity, byParentDeath, byRevival, byRevivalSpent,
+// byRevivalUnderLock, byReconfirmation.
 type PhaseTrigger = statemachine.Enum[phaseTrigger]
 
 const (
-	ByCreation PhaseTrigger = iota + 1
-	ByCoinbase
-	ByEarlySpend
-	ByLateReveal
-	ByLock
-	ByUnlock
-	BySpend
-	ByRollback
-	ByRollbackUnderLock
-	ByRollbackImmature
-	ByMaturity
-	ByParentDeath
-	ByRevival
-	ByRevivalSpent
-	ByRevivalUnderLock
-	ByReconfirmation
+	byCreation PhaseTrigger = iota + 1
+	byCoinbase
+	byEarlySpend
+	byLateReveal
+	byLock
+	byUnlock
+	bySpend
+	byRollback
+	byRollbackUnderLock
+	byRollbackImmature
+	byMaturity
+	byParentDeath
+	byRevival
+	byRevivalSpent
+	byRevivalUnderLock
+	byReconfirmation
 )
 
 type phaseTrigger struct{}
@@ -89,32 +89,32 @@ const (
 // CoinMachine holds the allowed changes of an output's phase. The phase is derived, so no
 // code walks this table: the tests compare every change in every history with it.
 var CoinMachine = statemachine.Must("utxo.output", []statemachine.Edge[Phase, PhaseTrigger]{
-	{From: 0, Trigger: ByCreation, To: Unspent},
-	{From: 0, Trigger: ByCoinbase, To: Immature},
-	{From: 0, Trigger: ByEarlySpend, To: Spent, Extension: childFirst},
-	{From: 0, Trigger: ByLateReveal, To: Dead, Extension: "ownership can be found out after the death"},
+	{From: 0, Trigger: byCreation, To: Unspent},
+	{From: 0, Trigger: byCoinbase, To: Immature},
+	{From: 0, Trigger: byEarlySpend, To: Spent, Extension: childFirst},
+	{From: 0, Trigger: byLateReveal, To: Dead, Extension: "ownership can be found out after the death"},
 
-	{From: Unspent, Trigger: ByLock, To: Leased},
-	{From: Leased, Trigger: ByUnlock, To: Unspent},
-	{From: Unspent, Trigger: BySpend, To: Spent},
-	{From: Leased, Trigger: BySpend, To: Spent},
-	{From: Spent, Trigger: ByRollback, To: Unspent},
-	{From: Immature, Trigger: ByMaturity, To: Unspent},
-	{From: Unspent, Trigger: ByParentDeath, To: Dead},
-	{From: Immature, Trigger: ByParentDeath, To: Dead},
-	{From: Dead, Trigger: ByReconfirmation, To: Immature},
+	{From: Unspent, Trigger: byLock, To: Leased},
+	{From: Leased, Trigger: byUnlock, To: Unspent},
+	{From: Unspent, Trigger: bySpend, To: Spent},
+	{From: Leased, Trigger: bySpend, To: Spent},
+	{From: Spent, Trigger: byRollback, To: Unspent},
+	{From: Immature, Trigger: byMaturity, To: Unspent},
+	{From: Unspent, Trigger: byParentDeath, To: Dead},
+	{From: Immature, Trigger: byParentDeath, To: Dead},
+	{From: Dead, Trigger: byReconfirmation, To: Immature},
 
-	{From: Dead, Trigger: ByRevival, To: Unspent, Extension: revived},
-	{From: Dead, Trigger: ByRevivalSpent, To: Spent, Extension: revived},
-	{From: Dead, Trigger: ByRevivalUnderLock, To: Leased, Extension: lockStays},
-	{From: Spent, Trigger: ByParentDeath, To: Dead, Extension: "a parent dies together with the spender"},
-	{From: Leased, Trigger: ByParentDeath, To: Dead, Extension: "a lock does not keep a parent alive"},
-	{From: Immature, Trigger: BySpend, To: Spent, Extension: anyTime},
-	{From: Immature, Trigger: ByLock, To: Leased, Extension: lockYoung},
-	{From: Leased, Trigger: ByRollbackImmature, To: Immature, Extension: lockYoung},
-	{From: Spent, Trigger: ByRollbackImmature, To: Immature, Extension: anyTime},
-	{From: Spent, Trigger: ByRollbackUnderLock, To: Leased, Extension: lockStays},
-	{From: Unspent, Trigger: ByRollbackImmature, To: Immature, Extension: "a reorg lowers the tip below maturity"},
+	{From: Dead, Trigger: byRevival, To: Unspent, Extension: revived},
+	{From: Dead, Trigger: byRevivalSpent, To: Spent, Extension: revived},
+	{From: Dead, Trigger: byRevivalUnderLock, To: Leased, Extension: lockStays},
+	{From: Spent, Trigger: byParentDeath, To: Dead, Extension: "a parent dies together with the spender"},
+	{From: Leased, Trigger: byParentDeath, To: Dead, Extension: "a lock does not keep a parent alive"},
+	{From: Immature, Trigger: bySpend, To: Spent, Extension: anyTime},
+	{From: Immature, Trigger: byLock, To: Leased, Extension: lockYoung},
+	{From: Leased, Trigger: byRollbackImmature, To: Immature, Extension: lockYoung},
+	{From: Spent, Trigger: byRollbackImmature, To: Immature, Extension: anyTime},
+	{From: Spent, Trigger: byRollbackUnderLock, To: Leased, Extension: lockStays},
+	{From: Unspent, Trigger: byRollbackImmature, To: Immature, Extension: "a reorg lowers the tip below maturity"},
 }, statemachine.Cyclic)
 
 // PhaseMayFollow reports whether the table leads from one phase to the other in one step,

@@ -54,7 +54,7 @@ func (p *Policy) receipt(c *step, e *Receipt) error {
 	case final && c.awaitsOperator(e):
 		return nil
 	}
-	if err := c.allows(JobConfirm); err != nil {
+	if err := c.allows(jobConfirm); err != nil {
 		return err
 	}
 	if !gas(e.GasUsed, e.GasPrice) || len(e.Block.Hash) > MaxHash || !statemachine.Storable(e.Block.Hash) {
@@ -127,11 +127,11 @@ func (c *step) deadInBlock(e *Receipt, i int, final bool) error {
 // failed if it was reverted or replaced the payment. Then all that was live is dead,
 // and a payment that is on record beside it is looked up instead.
 func (p *Policy) endBy(c *step, e *Receipt, i int) error {
-	trigger, text := JobRevert, "Transaction reverted"
+	trigger, text := jobRevert, "Transaction reverted"
 	switch {
 	case e.Reverted:
 	case c.cancels(i):
-		trigger, text = JobCancelled, "Cancelled by a replacing transaction"
+		trigger, text = jobCancelled, "Cancelled by a replacing transaction"
 	default:
 		return c.confirm(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
 	}
@@ -163,7 +163,7 @@ func (c *step) confirm(hash string, b *Block, used, price Raw) error {
 	c.New.Job.ErrorMessage = ""
 	c.New.Request.FinalTxHash = hash
 	c.finish()
-	if err := c.moveJob(JobConfirm, ""); err != nil {
+	if err := c.moveJob(jobConfirm, ""); err != nil {
 		return err
 	}
 	return c.moveRequest(onConfirmed, "")
@@ -216,7 +216,7 @@ func (p *Policy) missing(c *step, e *Missing) error {
 	}
 	j.Review = true
 	j.letGo()
-	return c.moveJob(JobPark, "missing, and no bytes are on file that could be sent again")
+	return c.moveJob(jobPark, "missing, and no bytes are on file that could be sent again")
 }
 
 // newestBytes returns the newest live transaction with bytes on file, or nil.
@@ -256,7 +256,7 @@ func (p *Policy) provenDead(c *step, e *ProvenDead) error {
 	if err := c.jobVersion(); err != nil {
 		return err
 	}
-	if err := c.allows(JobProvenDead); err != nil {
+	if err := c.allows(jobProvenDead); err != nil {
 		return err
 	}
 	if i >= 0 && c.by.Role != Operator && !c.Old.Txs[i].HasNonce && c.Old.Txs[i].Input == "" {
@@ -290,7 +290,7 @@ func (p *Policy) provenDead(c *step, e *ProvenDead) error {
 	if e.Reason != "" {
 		why += ": " + e.Reason
 	}
-	return c.retry(p, JobProvenDead, statemachine.Bounded(why, MaxText), 0)
+	return c.retry(p, jobProvenDead, statemachine.Bounded(why, MaxText), 0)
 }
 
 // strayDead: a transaction that a signer says it sent, and that is not on file,

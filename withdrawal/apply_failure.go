@@ -24,7 +24,7 @@ func (p *Policy) attemptFailed(c *step, e *AttemptFailed) error {
 	if err := c.fenced(e.Fence); err != nil {
 		return err
 	}
-	if err := c.allows(JobRetry); err != nil {
+	if err := c.allows(jobRetry); err != nil {
 		return err
 	}
 	if c.Old.Job.Review {
@@ -38,16 +38,16 @@ func (p *Policy) attemptFailed(c *step, e *AttemptFailed) error {
 	}
 	switch {
 	case e.Failure != Permanent && p.off(&c.Old) != "": // no fault of the payment
-		return c.giveBack(JobSnooze, c.by.At, text)
+		return c.giveBack(jobSnooze, c.by.At, text)
 	case e.Failure == Permanent, e.Failure == InsufficientBalance && !p.HoldInsufficient:
-		return c.fail(JobPermanent, text, text, outcome)
+		return c.fail(jobPermanent, text, text, outcome)
 	case outcome == statemachine.Deferred:
 		k := c.Old.Job.Deferrals
-		err := c.giveBack(JobSnooze, p.holdUntil(k, c.by.At), text)
+		err := c.giveBack(jobSnooze, p.holdUntil(k, c.by.At), text)
 		c.New.Job.Deferrals = min(k, 1<<30) + 1
 		return err
 	}
-	return c.retry(p, JobRetry, text, outcome)
+	return c.retry(p, jobRetry, text, outcome)
 }
 
 func (p *Policy) snooze(c *step, e *GivenBack) error {
@@ -58,7 +58,7 @@ func (p *Policy) snooze(c *step, e *GivenBack) error {
 	if err := c.fenced(e.Fence); err != nil {
 		return err
 	}
-	if err := c.allows(JobSnooze); err != nil {
+	if err := c.allows(jobSnooze); err != nil {
 		return err
 	}
 	if e.For < 0 || e.For > MaxSnooze {
@@ -67,7 +67,7 @@ func (p *Policy) snooze(c *step, e *GivenBack) error {
 	if c.maybeSent() {
 		return c.lookUp(text)
 	}
-	return c.giveBack(JobSnooze, c.by.At.Add(e.For.Truncate(time.Microsecond)), text)
+	return c.giveBack(jobSnooze, c.by.At.Add(e.For.Truncate(time.Microsecond)), text)
 }
 
 // MaxSnooze bounds GivenBack.For.
@@ -84,18 +84,18 @@ func (c *step) lookUp(text string) error {
 	c.closeAttempt(c.by.At, statemachine.Unknown, text, j.TxHash)
 	if j.Live() {
 		c.startConfirming(c.by.At, j.TxHash, c.by.At, true)
-		return c.moveJob(JobUnknown, text)
+		return c.moveJob(jobUnknown, text)
 	}
 	j.Review = true
 	j.letGo()
-	return c.moveJob(JobPark, text)
+	return c.moveJob(jobPark, text)
 }
 
 // retry ends execution k = retry_count: back to the queue while k < max_retries.
 func (c *step) retry(p *Policy, t JobTrigger, text string, outcome statemachine.Outcome) error {
 	j := &c.New.Job
 	if j.RetryCount >= j.MaxRetries {
-		return c.fail(JobMaxRetries, "Max retries exceeded", text, outcome)
+		return c.fail(jobMaxRetries, "Max retries exceeded", text, outcome)
 	}
 	if j.Status == JobProcessing && !c.Old.Job.Review {
 		c.closeAttempt(c.by.At, outcome, text, "")
@@ -217,9 +217,9 @@ func (p *Policy) rescue(c *step, text string) error {
 		return c.lookUp(text)
 	}
 	if p.off(&c.Old) != "" { // no fault of the payment
-		return c.giveBack(JobRescue, c.by.At, text)
+		return c.giveBack(jobRescue, c.by.At, text)
 	}
-	return c.retry(p, JobRescue, text, statemachine.Failed)
+	return c.retry(p, jobRescue, text, statemachine.Failed)
 }
 
 // revoke is elapsed before the lease has ended. Of a lease to send again only the

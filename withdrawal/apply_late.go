@@ -59,7 +59,7 @@ func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 		j.RetryCount = max(j.RetryCount, 1)
 		c.startConfirming(c.by.At, e.Hash, c.by.At.Add(p.CheckEvery), false)
 		j.Review = beside
-		return c.moveJob(JobLateAnswer, text)
+		return c.moveJob(jobLateAnswer, text)
 	}
 	if err := c.incident(e.Hash, ClaimSent, Block{}); err != nil {
 		return err
@@ -151,13 +151,13 @@ func (w *Withdrawal) exclusiveWithLive(tx *txFacts) bool {
 func (c *step) park(text string) error {
 	j := &c.New.Job
 	text = statemachine.Bounded(text, MaxText)
-	trigger := JobPark
+	trigger := jobPark
 	if j.Status == JobProcessing && !j.Review {
 		c.closeAttempt(c.by.At, statemachine.Unknown, text, j.TxHash)
 	}
 	if j.Status == JobProcessing && j.Live() {
 		c.startConfirming(c.by.At, j.TxHash, c.by.At, false)
-		trigger = JobUnknown
+		trigger = jobUnknown
 	}
 	j.ErrorMessage = text
 	j.Review, j.Rebroadcast = true, false

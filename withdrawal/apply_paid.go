@@ -85,7 +85,7 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	}
 	if queued && (fits || !j.Live()) {
 		c.joins(p, tx, text)
-		if err := c.moveJob(JobPaidBy, text); err != nil || !final {
+		if err := c.moveJob(jobPaidBy, text); err != nil || !final {
 			return err
 		}
 		return c.confirm(e.Tx, &e.Block, e.GasUsed, e.GasPrice)
@@ -143,8 +143,9 @@ func (c *step) strayJoins(p *Policy) (bool, error) {
 			j := &c.New.Job
 			j.TxsDead, j.Batch, j.Nonce, j.HasNonce = j.TxsOnFile, uuid.Nil, 0, false
 			text := statemachine.Bounded("paid by "+s.Hash, MaxText)
-			c.joins(p, txFacts{Hash: s.Hash, Raw: s.Raw, Nonce: s.Nonce, HasNonce: s.HasNonce, Input: s.Input, ByOutput: s.ByOutput, Output: s.Output}, text)
-			return true, c.moveJob(JobPaidBy, text)
+			c.joins(p, txFacts{Hash: s.Hash, Raw: s.Raw, Nonce: s.Nonce, HasNonce: s.HasNonce, Input: s.Input,
+				ByOutput: s.ByOutput, Output: s.Output}, text)
+			return true, c.moveJob(jobPaidBy, text)
 		}
 	}
 	return false, nil

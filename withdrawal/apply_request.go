@@ -191,7 +191,7 @@ func (p *Policy) enqueue(c *step, e *Enqueued) error {
 	c.newJob(e.Job, e.AssetOnChain, wallet, wallet.LastUsedAt)
 	j := &c.New.Job
 	j.Priority, j.MaxRetries, j.ScheduledAt, j.ScheduledFrom = priority, executions, c.by.At, c.by.At
-	if err := c.moveJob(JobEnqueue, ""); err != nil {
+	if err := c.moveJob(jobEnqueue, ""); err != nil {
 		return err
 	}
 	return c.moveRequest(onEnqueue, "")
@@ -329,7 +329,7 @@ func (p *Policy) imported(c *step, e *Imported) error {
 	j.Priority, j.MaxRetries, j.RetryCount = Normal, max(1, p.MaxRetries), 1
 	j.ScheduledAt, j.ScheduledFrom, j.BroadcastAt, j.NextCheckAt = c.by.At, c.by.At, r.CreatedAt, c.by.At
 	c.addTx(tx)
-	if err := c.moveJob(JobImport, ""); err != nil {
+	if err := c.moveJob(jobImport, ""); err != nil {
 		return err
 	}
 	return c.moveRequest(onImport, "")

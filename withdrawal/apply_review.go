@@ -37,7 +37,7 @@ func (p *Policy) resolve(c *step, e *Resolved) error {
 	j.ResolvedVersion = c.by.Version
 	if !e.Sent {
 		j.TxHash = c.Old.paidByDead() // a payment that is known keeps its hash
-		return c.retry(p, JobNotSent, reason, 0)
+		return c.retry(p, jobNotSent, reason, 0)
 	}
 	hash := e.Hash
 	if i := c.Old.find(hash); i >= 0 && i >= int(j.TxsDead) {
@@ -53,5 +53,5 @@ func (p *Policy) resolve(c *step, e *Resolved) error {
 		c.addTx(tx)
 	}
 	c.startConfirming(c.by.At, hash, c.by.At, false)
-	return c.moveJob(JobFound, reason)
+	return c.moveJob(jobFound, reason)
 }

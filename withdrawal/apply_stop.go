@@ -72,7 +72,7 @@ func (p *Policy) cancel(c *step, e *Cancelled) error {
 	if err := c.requestVersion(); err != nil {
 		return err
 	}
-	if err := c.allows(JobStop); err != nil {
+	if err := c.allows(jobStop); err != nil {
 		return err
 	}
 	if c.maybeSent() {
@@ -85,7 +85,7 @@ func (p *Policy) cancel(c *step, e *Cancelled) error {
 	}
 	j.ErrorMessage = "cancelled"
 	c.finish()
-	if err := c.moveJob(JobStop, reason); err != nil {
+	if err := c.moveJob(jobStop, reason); err != nil {
 		return err
 	}
 	r.ClosedBy, r.CloseReason = c.by.Actor, reason
@@ -122,15 +122,15 @@ func (c *step) stopped(reason string) error {
 	}
 	switch {
 	case j.Status == JobPending:
-		return c.moveJob(JobHold, reason)
+		return c.moveJob(jobHold, reason)
 	case j.Status == JobProcessing && c.maybeSent():
-		return c.moveJob(JobHoldOut, reason)
+		return c.moveJob(jobHoldOut, reason)
 	case j.Status == JobProcessing:
 		c.stopExecution("held")
 		at, from := j.ScheduledAt, j.ScheduledFrom // its place in the queue stays
 		c.requeueAt(at)
 		j.ScheduledFrom = from
-		return c.moveJob(JobHold, reason)
+		return c.moveJob(jobHold, reason)
 	}
 	return nil // what is confirming is held if it returns
 }
@@ -152,9 +152,9 @@ func (p *Policy) release(c *step, e *Released) error {
 	switch j.Status {
 	case JobPending:
 		j.OfferAt = time.Time{}
-		return c.moveJob(JobRelease, reason)
+		return c.moveJob(jobRelease, reason)
 	case JobProcessing:
-		return c.moveJob(JobRelease, reason)
+		return c.moveJob(jobRelease, reason)
 	}
 	return nil
 }

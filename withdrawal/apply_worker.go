@@ -39,7 +39,7 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 		c.New.Attempt = Attempt{} // a lease to send again is no execution
 		return c.lease(p)
 	}
-	if err := c.allows(JobClaim); err != nil {
+	if err := c.allows(jobClaim); err != nil {
 		return err
 	}
 	if !j.scheduled(c.by.At, c.by.At.Add(p.Longest(DueClaim))) {
@@ -58,7 +58,7 @@ func (p *Policy) claim(c *step, e *Claimed) error {
 		j.Slot = uuid.NullUUID{UUID: j.Wallet, Valid: true}
 	}
 	c.New.Attempt = Attempt{Job: j.ID, Fence: j.Lease.Fence, Worker: c.by.Actor, StartedAt: c.by.At}
-	return c.moveJob(JobClaim, "")
+	return c.moveJob(jobClaim, "")
 }
 
 // sendable refuses a lease in confirming that is of no use: no bytes are on
@@ -97,7 +97,7 @@ func (p *Policy) prepare(c *step, e *Prepared) error {
 	if err := c.fenced(e.Fence); err != nil {
 		return err
 	}
-	if err := c.allows(JobPrepare); err != nil {
+	if err := c.allows(jobPrepare); err != nil {
 		return err
 	}
 	j := &c.New.Job
@@ -124,7 +124,7 @@ func (p *Policy) prepare(c *step, e *Prepared) error {
 		return err
 	}
 	c.addTx(tx)
-	return c.moveJob(JobPrepare, "")
+	return c.moveJob(jobPrepare, "")
 }
 
 // nothingOut refuses a second intent: at most one may be undecided.
@@ -155,7 +155,7 @@ func (p *Policy) dispatch(c *step, e *Dispatched) error {
 	if err := c.fenced(e.Fence); err != nil {
 		return err
 	}
-	if err := c.allows(JobDispatch); err != nil {
+	if err := c.allows(jobDispatch); err != nil {
 		return err
 	}
 	if err := p.nothingOut(c); err != nil {
@@ -168,7 +168,7 @@ func (p *Policy) dispatch(c *step, e *Dispatched) error {
 		return c.refuse(statemachine.ErrInvalid, "a reference of 1 to 100 bytes is needed")
 	}
 	j.DispatchedAt, j.DispatchRef = c.by.At, e.Reference
-	return c.moveJob(JobDispatch, e.Reference)
+	return c.moveJob(jobDispatch, e.Reference)
 }
 
 func (p *Policy) broadcast(c *step, e *Broadcast) error {
@@ -197,7 +197,7 @@ func (p *Policy) broadcast(c *step, e *Broadcast) error {
 	} else if err := c.fenced(e.Fence); err != nil {
 		return err
 	}
-	if err := c.allows(JobBroadcast); err != nil {
+	if err := c.allows(jobBroadcast); err != nil {
 		return err
 	}
 	switch {
@@ -225,7 +225,7 @@ func (p *Policy) broadcast(c *step, e *Broadcast) error {
 	// What may have been paid by another transaction stays an operator's, or
 	// the second one would be sent again.
 	j.Review = c.Old.Job.Review && c.New.Request.flagged()
-	return c.moveJob(JobBroadcast, "")
+	return c.moveJob(jobBroadcast, "")
 }
 
 // startConfirming sets the columns of a job that may have a transaction out.
@@ -251,7 +251,7 @@ func (p *Policy) rebump(c *step, e *Rebumped) error {
 	if err := c.fenced(e.Fence); err != nil {
 		return err
 	}
-	if err := c.allows(JobRebump); err != nil {
+	if err := c.allows(jobRebump); err != nil {
 		return err
 	}
 	if c.Old.Level >= switches.Send { // the replacement would be sent
@@ -281,7 +281,7 @@ func (p *Policy) rebump(c *step, e *Rebumped) error {
 	if j.Status == JobConfirming {
 		j.NextCheckAt, j.Rebroadcast = c.by.At, true
 	}
-	return c.moveJob(JobRebump, "")
+	return c.moveJob(jobRebump, "")
 }
 
 // exclusive reports whether t and a transaction of the wallet with this nonce

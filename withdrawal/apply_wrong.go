@@ -55,18 +55,18 @@ func (c *step) contradicted(e *Receipt, i int) error {
 	out := j.Live() || !j.DispatchedAt.IsZero()
 	if !out && !c.revivable(i) {
 		j.TxHash, j.EvidenceHeight, j.EvidenceHash = e.Tx, e.Height, e.Block.Hash
-		return c.fail(JobMaxRetries, text, text, statemachine.Unknown)
+		return c.fail(jobMaxRetries, text, text, statemachine.Unknown)
 	}
 	if executing {
 		c.closeAttempt(c.by.At, statemachine.Unknown, text, j.TxHash)
 	}
 	j.RetryCount = j.MaxRetries
 	j.ErrorMessage = text
-	trigger := JobPark
+	trigger := jobPark
 	switch {
 	case j.Live() && j.Status == JobProcessing:
 		c.startConfirming(c.by.At, j.TxHash, c.by.At, false)
-		trigger = JobUnknown
+		trigger = jobUnknown
 	case j.Live(): // confirming: what is out is looked up, and not sent again
 		j.Rebroadcast = false
 	case c.revivable(i):
@@ -78,7 +78,7 @@ func (c *step) contradicted(e *Receipt, i int) error {
 		}
 		j.EvidenceHeight, j.EvidenceHash = e.Height, e.Block.Hash
 		c.startConfirming(c.by.At, e.Tx, c.by.At, false)
-		trigger = JobRevived
+		trigger = jobRevived
 	}
 	j.Review = true
 	j.letGo()

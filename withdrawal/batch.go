@@ -226,15 +226,15 @@ func (batchStatus) Names() []string { return batchStatusNames }
 var batchStatusNames = []string{"confirming", "confirmed", "failed"}
 
 // BatchTrigger is what moves a batch.
-// Values: BatchPrepare, BatchReplace, BatchConfirm, BatchRevert, BatchDead.
+// Values: batchPrepare, batchReplace, batchConfirm, batchRevert, batchDead.
 type BatchTrigger = statemachine.Enum[batchTrigger]
 
 const (
-	BatchPrepare BatchTrigger = iota + 1 // the first version is on file, and with each member that it pays
-	BatchReplace                         // a replacing version is
-	BatchConfirm                         // a version was mined at depth
-	BatchRevert                          // mined and reverted at depth
-	BatchDead                            // another transaction has the nonce or input, at depth
+	batchPrepare BatchTrigger = iota + 1 // the first version is on file, and with each member that it pays
+	batchReplace                         // a replacing version is
+	batchConfirm                         // a version was mined at depth
+	batchRevert                          // mined and reverted at depth
+	batchDead                            // another transaction has the nonce or input, at depth
 )
 
 type batchTrigger struct{}
@@ -247,9 +247,9 @@ var batchTriggerNames = []string{"prepare", "replace", "confirm", "reverted", "m
 // BatchMachine is the law of batches. The source knows none: all of it is an
 // extension.
 var BatchMachine = statemachine.Must("withdrawal_batch", []statemachine.Edge[BatchStatus, BatchTrigger]{
-	{From: 0, Trigger: BatchPrepare, To: BatchConfirming, Extension: extBatched},
-	{From: BatchConfirming, Trigger: BatchReplace, To: BatchConfirming, Extension: extBatched},
-	{From: BatchConfirming, Trigger: BatchConfirm, To: BatchConfirmed, Extension: extBatched},
-	{From: BatchConfirming, Trigger: BatchRevert, To: BatchFailed, Extension: extBatched},
-	{From: BatchConfirming, Trigger: BatchDead, To: BatchFailed, Extension: extBatched},
+	{From: 0, Trigger: batchPrepare, To: BatchConfirming, Extension: extBatched},
+	{From: BatchConfirming, Trigger: batchReplace, To: BatchConfirming, Extension: extBatched},
+	{From: BatchConfirming, Trigger: batchConfirm, To: BatchConfirmed, Extension: extBatched},
+	{From: BatchConfirming, Trigger: batchRevert, To: BatchFailed, Extension: extBatched},
+	{From: BatchConfirming, Trigger: batchDead, To: BatchFailed, Extension: extBatched},
 })

@@ -90,7 +90,8 @@ func (c *batchStep) current(t BatchTrigger) error {
 // move is the only place that sets a batch's status and version.
 func (c *batchStep) move(t BatchTrigger, reason string) error {
 	b := &c.New.Batch
-	c.Log = append(c.Log, statemachine.Transition[uuid.UUID]{ID: b.ID, At: c.by.At, Actor: c.by.Actor, Role: c.by.Role.String(), Trace: c.by.Trace, Reason: reason})
+	c.Log = append(c.Log, statemachine.Transition[uuid.UUID]{ID: b.ID, At: c.by.At, Actor: c.by.Actor, Role: c.by.Role.String(),
+		Trace: c.by.Trace, Reason: reason})
 	return statemachine.Move(BatchMachine, &b.Status, &b.Version, t, &c.Log[len(c.Log)-1])
 }
 
@@ -171,14 +172,15 @@ func (c *batchStep) prepare(e *BatchPrepared) error {
 	if b.Status != 0 && c.Old.find(e.Hash) == 0 {
 		return nil
 	}
-	if err := c.current(BatchPrepare); err != nil {
+	if err := c.current(batchPrepare); err != nil {
 		return err
 	}
 	lease, err := b.Lease.Claim(c.by.Actor, c.by.At, c.policy.Lease)
 	if err != nil {
 		return c.refuse(statemachine.ErrInvalid, err.Error())
 	}
-	*b = Batch{ID: e.Batch, Lease: lease, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, Members: int32(len(e.Pays)), CreatedAt: c.by.At}
+	*b = Batch{ID: e.Batch, Lease: lease, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input,
+		Members: int32(len(e.Pays)), CreatedAt: c.by.At}
 	if why := c.malformed(e.Hash, e.Raw, e.Pays); why != "" {
 		return c.refuse(statemachine.ErrInvalid, why)
 	}
@@ -203,7 +205,7 @@ func (c *batchStep) prepare(e *BatchPrepared) error {
 		}
 	}
 	c.addTx(e.Hash, e.Raw)
-	return c.move(BatchPrepare, "")
+	return c.move(batchPrepare, "")
 }
 
 // batched is the first version of a batch, for one member.
@@ -212,7 +214,7 @@ func (p *Policy) batched(c *step, e *BatchPrepared, pay *Pay, b *Batch, owner bo
 	if err := c.fenced(pay.Fence); err != nil {
 		return err
 	}
-	if err := c.allows(JobBatched); err != nil {
+	if err := c.allows(jobBatched); err != nil {
 		return err
 	}
 	check := c.nothingLive
@@ -240,7 +242,8 @@ func (p *Policy) batched(c *step, e *BatchPrepared, pay *Pay, b *Batch, owner bo
 		return c.refuse(statemachine.ErrInvalid, "two members hold the slot of their wallet")
 	}
 	if owner {
-		if err := p.nonceFault(c, &Prepared{Nonce: e.Nonce, HasNonce: true, ChainNonce: e.ChainNonce, HasChainNonce: e.HasChainNonce}); err != nil {
+		if err := p.nonceFault(c, &Prepared{Nonce: e.Nonce, HasNonce: true, ChainNonce: e.ChainNonce,
+			HasChainNonce: e.HasChainNonce}); err != nil {
 			return err
 		}
 	}
@@ -251,7 +254,7 @@ func (p *Policy) batched(c *step, e *BatchPrepared, pay *Pay, b *Batch, owner bo
 	j.Batch = b.ID
 	c.addTx(tx)
 	c.startConfirming(c.by.At, e.Hash, c.by.At.Add(p.CheckEvery), false)
-	return c.moveJob(JobBatched, b.ID.String())
+	return c.moveJob(jobBatched, b.ID.String())
 }
 
 // replace files another version with the members that it pays.
@@ -263,7 +266,7 @@ func (c *batchStep) replace(e *BatchReplaced) error {
 	if err := c.fenced(e.Fence); err != nil {
 		return err
 	}
-	if err := c.current(BatchReplace); err != nil {
+	if err := c.current(batchReplace); err != nil {
 		return err
 	}
 	if c.Old.Level >= switches.Send { // the replacement would be sent
@@ -286,7 +289,7 @@ func (c *batchStep) replace(e *BatchReplaced) error {
 		}
 		err := c.member(i, func(s *step) error {
 			tx := txFacts{Hash: e.Hash, Nonce: b.Nonce, HasNonce: b.HasNonce, Input: b.Input, ByOutput: true, Output: pay.Output, Batch: b.ID}
-			if err := s.allows(JobRebump); err != nil {
+			if err := s.allows(jobRebump); err != nil {
 				return err
 			}
 			if why := c.Old.unpayable(&s.Old); why != "" {
@@ -305,14 +308,14 @@ func (c *batchStep) replace(e *BatchReplaced) error {
 				return s.refuse(statemachine.ErrInvalid, "something else of it is live: both could be mined")
 			}
 			s.addTx(tx)
-			return s.moveJob(JobRebump, "")
+			return s.moveJob(jobRebump, "")
 		})
 		if err != nil {
 			return err
 		}
 	}
 	c.addTx(e.Hash, e.Raw)
-	return c.move(BatchReplace, fmt.Sprintf("pays %d", len(pays)))
+	return c.move(batchReplace, fmt.Sprintf("pays %d", len(pays)))
 }
 
 // sent reports a broadcast. What a node refuses may be mined already, and only a
@@ -354,7 +357,7 @@ func (c *batchStep) claim(e *BatchClaimed) error {
 	if e.Fence != 0 && e.Fence != b.Lease.Fence+1 {
 		return c.refuse(statemachine.ErrFenced, fmt.Sprintf("the next fence is %d", b.Lease.Fence+1))
 	}
-	if err := c.current(BatchReplace); err != nil {
+	if err := c.current(batchReplace); err != nil {
 		return err
 	}
 	if b.Lease.Taken(c.by.At, c.policy.Lease) {

@@ -24,7 +24,7 @@ func (c *batchStep) mined(e *BatchMined) error {
 	case b.Status == 0:
 		return c.refuse(statemachine.ErrIllegal, "")
 	case c.by.Version != 0 && c.by.Version != b.Version && !BatchMachine.Terminal(b.Status):
-		return c.current(BatchConfirm)
+		return c.current(batchConfirm)
 	case int(b.TxsOnFile) != len(c.Old.Txs):
 		return c.refuse(statemachine.ErrInvalid, "not all versions of the batch were loaded")
 	case !word(e.Tx) || !gas(e.GasUsed, e.GasPrice) || len(e.Block.Hash) > MaxHash || !statemachine.Storable(e.Block.Hash):
@@ -78,13 +78,13 @@ func (c *batchStep) mined(e *BatchMined) error {
 	if b.Status != BatchConfirming {
 		return nil
 	}
-	trigger := BatchConfirm
+	trigger := batchConfirm
 	switch {
 	case version < 0:
-		trigger = BatchDead
+		trigger = batchDead
 		c.outbound(e)
 	case e.Reverted:
-		trigger = BatchRevert
+		trigger = batchRevert
 	}
 	b.TxHash, b.EvidenceHeight, b.EvidenceHash, b.GasUsed, b.GasPrice = e.Tx, e.Height, e.Block.Hash, e.GasUsed, e.GasPrice
 	b.NextCheckAt, b.Rebroadcast, b.EndedAt, b.Lease = time.Time{}, false, c.by.At, b.Lease.Release()
@@ -98,7 +98,8 @@ func (c *batchStep) outbound(e *BatchMined) {
 		return
 	}
 	c.Said = append(c.Said, Statement{Chain: b.Chain, Wallet: b.Wallet, Generation: c.Old.Generation, Says: SaidUnknown, Number: b.Nonce,
-		Hash: e.Tx, Height: e.Height, Block: e.Block.Hash, Reason: "it was mined in place of " + c.Old.Batch.TxHash, Actor: c.by.Actor, At: c.by.At})
+		Hash: e.Tx, Height: e.Height, Block: e.Block.Hash, Reason: "it was mined in place of " + c.Old.Batch.TxHash,
+		Actor: c.by.Actor, At: c.by.At})
 }
 
 func repeats(all []Transfer) bool {
@@ -240,7 +241,8 @@ func (c *batchStep) unclear(s *step, e *BatchMined, again bool) error {
 	case s.by.Role == Operator:
 		return s.refuse(statemachine.ErrInvalid, "nobody can tell whether "+e.Tx+" pays it: hold it, and leave the transfers to its address out")
 	}
-	return s.refuse(statemachine.ErrForbidden, "it has left the batch, and nobody can tell whether "+e.Tx+" pays it: only an operator may say so")
+	return s.refuse(statemachine.ErrForbidden, "it has left the batch, and nobody can tell whether "+e.Tx+
+		" pays it: only an operator may say so")
 }
 
 // gone reports whether the member is completed by a transaction that has the nonce or
@@ -286,7 +288,7 @@ func (c *batchStep) cannotTell(e *BatchCannotTell) error {
 	if BatchMachine.Terminal(c.Old.Batch.Status) {
 		return nil // what was seen before the end
 	}
-	if err := c.current(BatchDead); err != nil {
+	if err := c.current(batchDead); err != nil {
 		return err
 	}
 	if !word(e.Other) || c.Old.find(e.Other) >= 0 {

@@ -32,7 +32,8 @@ func (p Policy) NextBatch(b Payout, now time.Time) Step {
 	}
 	for i := range b.Members { // what else may pay one that is looked up here alone
 		for _, tx := range b.Members[i].Live() {
-			if b.Has(&b.Members[i]) && tx.Batch != h.ID && !slices.ContainsFunc(look.Hashes, func(hash string) bool { return statemachine.SameHash(hash, tx.Hash) }) {
+			if b.Has(&b.Members[i]) && tx.Batch != h.ID && !slices.ContainsFunc(look.Hashes,
+				func(hash string) bool { return statemachine.SameHash(hash, tx.Hash) }) {
 				look.Hashes = append(look.Hashes, tx.Hash)
 			}
 		}
@@ -40,7 +41,8 @@ func (p Policy) NextBatch(b Payout, now time.Time) Step {
 	step.Actions = append(step.Actions, look)
 	if h.Rebroadcast && len(b.Txs) > 0 && !h.Lease.Taken(now, p.Lease) && b.Level < switches.Send {
 		tx := &b.Txs[len(b.Txs)-1]
-		owed := Action{Do: DoRebroadcast, By: WithdrawalWorker, Batch: h.ID, Wallet: h.Wallet, Fence: h.Lease.Fence + 1, Key: "rebroadcast/" + tx.Hash, Hashes: []string{tx.Hash}, Raw: tx.Raw}
+		owed := Action{Do: DoRebroadcast, By: WithdrawalWorker, Batch: h.ID, Wallet: h.Wallet, Fence: h.Lease.Fence + 1,
+			Key: "rebroadcast/" + tx.Hash, Hashes: []string{tx.Hash}, Raw: tx.Raw}
 		if without := b.Unwanted(); len(without) > 0 {
 			owed.Do, owed.Key, owed.Without, owed.Raw = DoReplace, "replace"+look.Key[len("look up"):], without, nil
 		}
@@ -103,7 +105,8 @@ func BatchDueIn(kind BatchDue, s switches.State) bool { return kind != DueBatchS
 // LowerBatch reports whether a comes before b in the same wallet, as [LowerNonce]
 // does of jobs.
 func LowerBatch(a, b *Batch) bool {
-	return LowerNonce(&Job{ID: a.ID, Wallet: a.Wallet, Nonce: a.Nonce, HasNonce: a.HasNonce}, &Job{ID: b.ID, Wallet: b.Wallet, Nonce: b.Nonce, HasNonce: b.HasNonce})
+	return LowerNonce(&Job{ID: a.ID, Wallet: a.Wallet, Nonce: a.Nonce, HasNonce: a.HasNonce},
+		&Job{ID: b.ID, Wallet: b.Wallet, Nonce: b.Nonce, HasNonce: b.HasNonce})
 }
 
 // CompareDueBatches is the order in which they are taken: by next_check_at and id.

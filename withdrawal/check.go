@@ -89,7 +89,8 @@ func checkRequest(w *Withdrawal) string {
 		rule{valid && raw.Human(r.Decimals).Equal(r.Amount), "amount_raw is positive and equals amount x 10^decimals"},
 		rule{r.SecondApprover == "" || r.FirstApprover != "" && r.FirstApprover != r.SecondApprover, "approvers are distinct"},
 		rule{r.FirstApprover == "" || r.FirstApprover != r.RequestedBy && r.SecondApprover != r.RequestedBy, "nobody approves their own request"},
-		rule{(r.Status == RequestRejected || r.Status == RequestCancelled) == (r.ClosedBy != ""), "exactly a rejected or cancelled request names who closed it"},
+		rule{(r.Status == RequestRejected || r.Status == RequestCancelled) == (r.ClosedBy != ""),
+			"exactly a rejected or cancelled request names who closed it"},
 		rule{(r.FinalTxHash != "") == (r.Status == RequestCompleted), "exactly a completed request has a final hash"},
 		rule{active == (r.Status == RequestQueued || r.Status == RequestCompleted), "exactly a queued or completed request has an active job"},
 		rule{(r.Status == RequestCompleted) == (j.Status == JobConfirmed), "a request is completed exactly when its job is confirmed"},
@@ -120,7 +121,8 @@ func checkJob(w *Withdrawal) string {
 	executing := processing && !j.Review
 	return first(
 		rule{j.Status.Valid() && j.Version >= 1 && j.Priority.Valid(), "a job has a status, a version and a priority"},
-		rule{j.Request == r.ID && j.Chain == r.Chain && j.ToAddress == r.ToAddress && j.AmountRaw == r.AmountRaw, "a job pays what its request says"},
+		rule{j.Request == r.ID && j.Chain == r.Chain && j.ToAddress == r.ToAddress && j.AmountRaw == r.AmountRaw,
+			"a job pays what its request says"},
 		rule{j.Wallet != uuid.Nil && (w.Wallet.ID == uuid.Nil || w.Wallet.ID == j.Wallet), "a job has its wallet"},
 		rule{j.MaxRetries >= 1 && j.RetryCount >= 0 && j.RetryCount <= j.MaxRetries, "0 <= retry_count <= max_retries, and max_retries >= 1"},
 		rule{!pending || j.RetryCount < j.MaxRetries, "a pending job has an execution left"},
@@ -135,15 +137,19 @@ func checkJob(w *Withdrawal) string {
 		rule{pending || j.OfferAt.IsZero(), "only a pending job is put off"},
 		rule{!j.ScheduledFrom.After(j.ScheduledAt), "a job is scheduled at a time that is not before that of the step"},
 		rule{!pending || !j.Live(), "nothing of a pending job can be mined"},
-		rule{!confirming || j.Live() && !j.BroadcastAt.IsZero() && !j.NextCheckAt.IsZero(), "a confirming job has a transaction and a next check"},
+		rule{!confirming || j.Live() && !j.BroadcastAt.IsZero() && !j.NextCheckAt.IsZero(),
+			"a confirming job has a transaction and a next check"},
 		rule{confirming || j.NextCheckAt.IsZero() && !j.Rebroadcast, "only a confirming job is checked"},
 		rule{terminal == !j.ProcessedAt.IsZero(), "exactly a terminal job has processed_at"},
 		rule{j.Status != JobConfirmed || j.EvidenceHash != "" && j.TxHash != "", "a confirmed job has its transaction and block"},
-		rule{j.Status != JobFailed || !j.Live() || j.EvidenceHash != "" && j.TxHash != "", "a failed job has evidence that nothing of it can be mined"},
-		rule{j.Batch == uuid.Nil || confirming && j.Lease.Holder == "" && !j.Rebroadcast, "what is in a batch is confirming, and the batch is sent again"},
+		rule{j.Status != JobFailed || !j.Live() || j.EvidenceHash != "" && j.TxHash != "",
+			"a failed job has evidence that nothing of it can be mined"},
+		rule{j.Batch == uuid.Nil || confirming && j.Lease.Holder == "" && !j.Rebroadcast,
+			"what is in a batch is confirming, and the batch is sent again"},
 		rule{len(j.ErrorMessage) <= MaxText, "an error message is bounded"},
 		rule{w.Attempt.Job != j.ID || w.Attempt.Fence <= j.Lease.Fence, "an attempt is of this or an earlier fence"},
-		rule{w.Attempt.Job != j.ID || w.Attempt.Fence != j.Lease.Fence || w.Attempt.EndedAt.IsZero() == executing, "an attempt is open exactly during its execution"},
+		rule{w.Attempt.Job != j.ID || w.Attempt.Fence != j.Lease.Fence || w.Attempt.EndedAt.IsZero() == executing,
+			"an attempt is open exactly during its execution"},
 	)
 }
 

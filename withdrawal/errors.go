@@ -18,7 +18,8 @@ var (
 	ErrNonceTaken = statemachine.NewSentinel("nonce-taken", "another job owns this nonce of the wallet", statemachine.ErrIllegal)
 	// ErrNonceUsed: the nonce is below the chain's next one. Or it is a filler's,
 	// wherever that is. It is [statemachine.ErrIllegal].
-	ErrNonceUsed = statemachine.NewSentinel("nonce-used", "the nonce is below the next one of the wallet, or a filler's", statemachine.ErrIllegal)
+	ErrNonceUsed = statemachine.NewSentinel("nonce-used", "the nonce is below the next one of the wallet, or a filler's",
+		statemachine.ErrIllegal)
 	// ErrNonceGap: the nonce leaves more than [Chain.NonceGap] open below it:
 	// nothing with it can be mined before they are used. Or it leaves that of a
 	// dead transaction of the request open, see Prepared.ChainNonce.
@@ -26,7 +27,8 @@ var (
 	// ErrPaymentTaken: the transaction, or its output, pays another request.
 	// It comes in a [TakenError] with that request's id, or with the zero id where
 	// it is a filler. It is [statemachine.ErrIllegal].
-	ErrPaymentTaken = statemachine.NewSentinel("payment-taken", "the transaction pays another request, or is a filler", statemachine.ErrIllegal)
+	ErrPaymentTaken = statemachine.NewSentinel("payment-taken",
+		"the transaction pays another request, or is a filler", statemachine.ErrIllegal)
 	// ErrOnHold is [switches.ErrOnHold], the one error of all domains for what does not
 	// begin now: here the request is held, its wallet is not active, or its chain is
 	// paused or stopped by the switch.

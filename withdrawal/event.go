@@ -285,9 +285,11 @@ type (
 		Block            // of the other transaction, or where the window ended
 		Tx    string     // a live transaction on file; its replacements die with it
 		Cause DeathCause `json:",omitzero"`
-		Other string     // hash of what was mined instead; of this request only one that was declared dead, after its receipt, or with a Reason; empty for WindowEnded
-		Nonce uint64     // with NonceUsed: which nonce
-		Input string     `json:",omitempty"` // with InputSpent: which input
+		// hash of what was mined instead; of this request only one that was declared dead, after its receipt, or with a Reason; empty for
+		// WindowEnded
+		Other string
+		Nonce uint64 // with NonceUsed: which nonce
+		Input string `json:",omitempty"` // with InputSpent: which input
 		// NotThisPayment: Other was looked at, and does not pay this request.
 		// Required but with WindowEnded and LeftOut, or where Other is on record as a
 		// payment of the request already: that joins the file whatever is said here. No

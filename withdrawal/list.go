@@ -98,7 +98,8 @@ func (f Filter) Has(w *Withdrawal, now time.Time) bool {
 func (f Filter) HasBatch(b *Payout, now time.Time) bool {
 	h := &b.Batch
 	switch {
-	case f.User != uuid.Nil || f.Chain != uuid.Nil && f.Chain != h.Chain || f.Wallet != uuid.Nil && f.Wallet != h.Wallet || f.Holder != "" && f.Holder != h.Lease.Holder,
+	case f.User != uuid.Nil || f.Chain != uuid.Nil && f.Chain != h.Chain || f.Wallet != uuid.Nil && f.Wallet != h.Wallet ||
+		f.Holder != "" && f.Holder != h.Lease.Holder,
 		f.Kind != 0 && h.Status != BatchConfirming:
 		return false
 	}

@@ -105,41 +105,41 @@ var requestTriggerNames = []string{"submit", "first approval", "approve", "autom
 	"enqueue", "job confirmed", "job failed", "requeue", "import", "hold", "release", "flagged", "refund"}
 
 // JobTrigger is what moves a job.
-// Values: JobEnqueue, JobClaim, JobPrepare, JobDispatch, JobBroadcast, JobRebump, JobRetry, JobMaxRetries,
-// JobPermanent, JobSnooze, JobRescue, JobUnknown, JobPark, JobFound, JobNotSent, JobConfirm, JobRevert,
-// JobCancelled, JobProvenDead, JobImport, JobRevived, JobStop, JobHold, JobHoldOut, JobRelease, JobPaidBy,
-// JobLateAnswer, JobBatched.
+// Values: jobEnqueue, jobClaim, jobPrepare, jobDispatch, jobBroadcast, jobRebump, jobRetry, jobMaxRetries,
+// jobPermanent, jobSnooze, jobRescue, jobUnknown, jobPark, jobFound, jobNotSent, jobConfirm, jobRevert,
+// jobCancelled, jobProvenDead, jobImport, jobRevived, jobStop, jobHold, jobHoldOut, jobRelease, jobPaidBy,
+// jobLateAnswer, jobBatched.
 type JobTrigger = statemachine.Enum[jobTrigger]
 
 const (
-	JobEnqueue    JobTrigger = iota + 1
-	JobClaim                 // a worker picks it
-	JobPrepare               // signed bytes are on file
-	JobDispatch              // a signer that also sends is about to be called
-	JobBroadcast             // the node took it
-	JobRebump                // a replacing transaction is on file
-	JobRetry                 // retryable failure, retry_count < max_retries
-	JobMaxRetries            // retry_count >= max_retries
-	JobPermanent             // permanent failure before anything was signed
-	JobSnooze                // not tried, or given back: costs no attempt
-	JobRescue                // the lease ended and nothing was prepared
-	JobUnknown               // prepared, and nobody knows whether it was sent
-	JobPark                  // only an operator can tell: review
-	JobFound                 // an operator found the transaction
-	JobNotSent               // an operator proved that nothing was sent
-	JobConfirm               // mined at depth
-	JobRevert                // mined and reverted at depth
-	JobCancelled             // the cancelling self-transfer was mined at depth
-	JobProvenDead            // no transaction on file can be mined any more
-	JobImport
-	JobRevived    // one that was declared dead was mined: an operator has it
-	JobStop       // its request was cancelled, and nothing of it is out
-	JobHold       // held: nothing of it is out
-	JobHoldOut    // held while something is out: the hold waits for its return
-	JobRelease    // the hold ends
-	JobPaidBy     // a transaction that was not on file pays it
-	JobLateAnswer // a dispatch that was declared not sent was sent
-	JobBatched    // signed as one of a batch
+	jobEnqueue    JobTrigger = iota + 1
+	jobClaim                 // a worker picks it
+	jobPrepare               // signed bytes are on file
+	jobDispatch              // a signer that also sends is about to be called
+	jobBroadcast             // the node took it
+	jobRebump                // a replacing transaction is on file
+	jobRetry                 // retryable failure, retry_count < max_retries
+	jobMaxRetries            // retry_count >= max_retries
+	jobPermanent             // permanent failure before anything was signed
+	jobSnooze                // not tried, or given back: costs no attempt
+	jobRescue                // the lease ended and nothing was prepared
+	jobUnknown               // prepared, and nobody knows whether it was sent
+	jobPark                  // only an operator can tell: review
+	jobFound                 // an operator found the transaction
+	jobNotSent               // an operator proved that nothing was sent
+	jobConfirm               // mined at depth
+	jobRevert                // mined and reverted at depth
+	jobCancelled             // the cancelling self-transfer was mined at depth
+	jobProvenDead            // no transaction on file can be mined any more
+	jobImport
+	jobRevived    // one that was declared dead was mined: an operator has it
+	jobStop       // its request was cancelled, and nothing of it is out
+	jobHold       // held: nothing of it is out
+	jobHoldOut    // held while something is out: the hold waits for its return
+	jobRelease    // the hold ends
+	jobPaidBy     // a transaction that was not on file pays it
+	jobLateAnswer // a dispatch that was declared not sent was sent
+	jobBatched    // signed as one of a batch
 )
 
 type jobTrigger struct{}
@@ -149,7 +149,8 @@ func (jobTrigger) Names() []string { return jobTriggerNames }
 
 var jobTriggerNames = []string{"enqueue", "claim", "prepare", "dispatch", "broadcast", "rebump", "retry", "max retries",
 	"permanent error", "snooze", "rescue", "unknown", "review", "found", "not sent", "confirm", "reverted",
-	"cancel mined", "proven dead", "import", "revived", "stop", "hold", "hold what is out", "release", "paid by another", "late answer", "batched"}
+	"cancel mined", "proven dead", "import", "revived", "stop", "hold", "hold what is out", "release",
+	"paid by another", "late answer", "batched"}
 
 const (
 	extStop      = "a withdrawal must be stoppable before it is executed"
@@ -162,12 +163,13 @@ const (
 	extUnknown   = "after signing every failure is a look-up of the same transaction, never a new one"
 	extRevived   = "a transaction that was declared dead was mined: it is not paid again, and an operator decides"
 	extHold      = "an operator may stop any payment until its first irreversible step"
-	extFlagged   = "a fact that forbids another payment, or allows it again, moves the version; terminal still means that no edge leads to another state"
-	extPaidBy    = "the payment was mined under a hash that was not on file: it is not paid again"
-	extLate      = "a dispatch that was declared not sent was sent: it is not paid again"
-	extBatched   = "one transaction pays many requests: its bytes are on file with the batch, which sends them"
-	extRefund    = "what the host gives back is closed here too, or an operator's requeue would pay what was refunded"
-	extDead      = "proof that no transaction on file can be mined allows another execution"
+	extFlagged   = "a fact that forbids another payment, or allows it again, moves the version; terminal still means that no edge leads to " +
+		"another state"
+	extPaidBy  = "the payment was mined under a hash that was not on file: it is not paid again"
+	extLate    = "a dispatch that was declared not sent was sent: it is not paid again"
+	extBatched = "one transaction pays many requests: its bytes are on file with the batch, which sends them"
+	extRefund  = "what the host gives back is closed here too, or an operator's requeue would pay what was refunded"
+	extDead    = "proof that no transaction on file can be mined allows another execution"
 )
 
 type (
@@ -189,7 +191,8 @@ var RequestMachine = statemachine.Must("withdrawal_request", []requestEdge{
 	{From: RequestApproved, Trigger: onReject, To: RequestRejected, Extension: extStop},
 	{From: RequestPending, Trigger: onCancel, To: RequestCancelled, Extension: extStop},
 	{From: RequestApproved, Trigger: onCancel, To: RequestCancelled, Extension: extStop},
-	{From: RequestFailed, Trigger: onRequeue, To: RequestApproved, Extension: "an operator may order another job once nothing of the last one can be mined"},
+	{From: RequestFailed, Trigger: onRequeue, To: RequestApproved,
+		Extension: "an operator may order another job once nothing of the last one can be mined"},
 	{From: 0, Trigger: onImport, To: RequestQueued, Extension: extImport},
 	{From: RequestPending, Trigger: onImport, To: RequestQueued, Extension: extImport},
 	{From: RequestApproved, Trigger: onImport, To: RequestQueued, Extension: extImport},
@@ -215,47 +218,47 @@ var RequestMachine = statemachine.Must("withdrawal_request", []requestEdge{
 
 // JobMachine is the law of the execution layer.
 var JobMachine = statemachine.Must("withdrawal_job", []jobEdge{
-	{From: 0, Trigger: JobEnqueue, To: JobPending},
-	{From: JobPending, Trigger: JobClaim, To: JobProcessing},
-	{From: JobProcessing, Trigger: JobBroadcast, To: JobConfirming},
-	{From: JobConfirming, Trigger: JobConfirm, To: JobConfirmed},
-	{From: JobConfirming, Trigger: JobRevert, To: JobFailed},
-	{From: JobProcessing, Trigger: JobRetry, To: JobPending},
-	{From: JobProcessing, Trigger: JobMaxRetries, To: JobFailed},
-	{From: JobProcessing, Trigger: JobPermanent, To: JobFailed},
+	{From: 0, Trigger: jobEnqueue, To: JobPending},
+	{From: JobPending, Trigger: jobClaim, To: JobProcessing},
+	{From: JobProcessing, Trigger: jobBroadcast, To: JobConfirming},
+	{From: JobConfirming, Trigger: jobConfirm, To: JobConfirmed},
+	{From: JobConfirming, Trigger: jobRevert, To: JobFailed},
+	{From: JobProcessing, Trigger: jobRetry, To: JobPending},
+	{From: JobProcessing, Trigger: jobMaxRetries, To: JobFailed},
+	{From: JobProcessing, Trigger: jobPermanent, To: JobFailed},
 
-	{From: JobProcessing, Trigger: JobPrepare, To: JobProcessing, Extension: extIntent},
-	{From: JobProcessing, Trigger: JobDispatch, To: JobProcessing, Extension: extIntent},
-	{From: JobProcessing, Trigger: JobRebump, To: JobProcessing, Extension: extIntent},
-	{From: JobConfirming, Trigger: JobRebump, To: JobConfirming, Extension: extIntent},
-	{From: JobProcessing, Trigger: JobSnooze, To: JobPending, Extension: extBack},
-	{From: JobProcessing, Trigger: JobRescue, To: JobPending, Extension: extBack},
-	{From: JobProcessing, Trigger: JobUnknown, To: JobConfirming, Extension: extUnknown},
-	{From: JobProcessing, Trigger: JobPark, To: JobProcessing, Extension: extReview},
-	{From: JobConfirming, Trigger: JobPark, To: JobConfirming, Extension: extReview},
-	{From: JobProcessing, Trigger: JobFound, To: JobConfirming, Extension: extReview},
-	{From: JobConfirming, Trigger: JobFound, To: JobConfirming, Extension: extReview},
-	{From: JobProcessing, Trigger: JobNotSent, To: JobPending, Extension: extReview},
-	{From: JobConfirming, Trigger: JobCancelled, To: JobFailed, Extension: "a mined self-transfer of the same nonce ends the payment"},
-	{From: JobConfirming, Trigger: JobProvenDead, To: JobPending, Extension: extDead},
-	{From: JobConfirming, Trigger: JobMaxRetries, To: JobFailed, Extension: extDead},
-	{From: JobPending, Trigger: JobRevived, To: JobConfirming, Extension: extRevived},
-	{From: JobProcessing, Trigger: JobRevived, To: JobConfirming, Extension: extRevived},
-	{From: JobPending, Trigger: JobMaxRetries, To: JobFailed, Extension: extRevived},
-	{From: 0, Trigger: JobImport, To: JobConfirming, Extension: extImport},
-	{From: JobPending, Trigger: JobStop, To: JobFailed, Extension: extHold},
-	{From: JobProcessing, Trigger: JobStop, To: JobFailed, Extension: extHold},
-	{From: JobPending, Trigger: JobHold, To: JobPending, Extension: extHold},
-	{From: JobProcessing, Trigger: JobHold, To: JobPending, Extension: extHold},
-	{From: JobProcessing, Trigger: JobHoldOut, To: JobProcessing, Extension: extHold},
-	{From: JobPending, Trigger: JobRelease, To: JobPending, Extension: extHold},
-	{From: JobProcessing, Trigger: JobRelease, To: JobProcessing, Extension: extHold},
-	{From: JobPending, Trigger: JobPaidBy, To: JobConfirming, Extension: extPaidBy},
-	{From: JobProcessing, Trigger: JobPaidBy, To: JobConfirming, Extension: extPaidBy},
-	{From: JobConfirming, Trigger: JobPaidBy, To: JobConfirming, Extension: extPaidBy},
-	{From: JobPending, Trigger: JobLateAnswer, To: JobConfirming, Extension: extLate},
-	{From: JobProcessing, Trigger: JobLateAnswer, To: JobConfirming, Extension: extLate},
-	{From: JobProcessing, Trigger: JobBatched, To: JobConfirming, Extension: extBatched},
+	{From: JobProcessing, Trigger: jobPrepare, To: JobProcessing, Extension: extIntent},
+	{From: JobProcessing, Trigger: jobDispatch, To: JobProcessing, Extension: extIntent},
+	{From: JobProcessing, Trigger: jobRebump, To: JobProcessing, Extension: extIntent},
+	{From: JobConfirming, Trigger: jobRebump, To: JobConfirming, Extension: extIntent},
+	{From: JobProcessing, Trigger: jobSnooze, To: JobPending, Extension: extBack},
+	{From: JobProcessing, Trigger: jobRescue, To: JobPending, Extension: extBack},
+	{From: JobProcessing, Trigger: jobUnknown, To: JobConfirming, Extension: extUnknown},
+	{From: JobProcessing, Trigger: jobPark, To: JobProcessing, Extension: extReview},
+	{From: JobConfirming, Trigger: jobPark, To: JobConfirming, Extension: extReview},
+	{From: JobProcessing, Trigger: jobFound, To: JobConfirming, Extension: extReview},
+	{From: JobConfirming, Trigger: jobFound, To: JobConfirming, Extension: extReview},
+	{From: JobProcessing, Trigger: jobNotSent, To: JobPending, Extension: extReview},
+	{From: JobConfirming, Trigger: jobCancelled, To: JobFailed, Extension: "a mined self-transfer of the same nonce ends the payment"},
+	{From: JobConfirming, Trigger: jobProvenDead, To: JobPending, Extension: extDead},
+	{From: JobConfirming, Trigger: jobMaxRetries, To: JobFailed, Extension: extDead},
+	{From: JobPending, Trigger: jobRevived, To: JobConfirming, Extension: extRevived},
+	{From: JobProcessing, Trigger: jobRevived, To: JobConfirming, Extension: extRevived},
+	{From: JobPending, Trigger: jobMaxRetries, To: JobFailed, Extension: extRevived},
+	{From: 0, Trigger: jobImport, To: JobConfirming, Extension: extImport},
+	{From: JobPending, Trigger: jobStop, To: JobFailed, Extension: extHold},
+	{From: JobProcessing, Trigger: jobStop, To: JobFailed, Extension: extHold},
+	{From: JobPending, Trigger: jobHold, To: JobPending, Extension: extHold},
+	{From: JobProcessing, Trigger: jobHold, To: JobPending, Extension: extHold},
+	{From: JobProcessing, Trigger: jobHoldOut, To: JobProcessing, Extension: extHold},
+	{From: JobPending, Trigger: jobRelease, To: JobPending, Extension: extHold},
+	{From: JobProcessing, Trigger: jobRelease, To: JobProcessing, Extension: extHold},
+	{From: JobPending, Trigger: jobPaidBy, To: JobConfirming, Extension: extPaidBy},
+	{From: JobProcessing, Trigger: jobPaidBy, To: JobConfirming, Extension: extPaidBy},
+	{From: JobConfirming, Trigger: jobPaidBy, To: JobConfirming, Extension: extPaidBy},
+	{From: JobPending, Trigger: jobLateAnswer, To: JobConfirming, Extension: extLate},
+	{From: JobProcessing, Trigger: jobLateAnswer, To: JobConfirming, Extension: extLate},
+	{From: JobProcessing, Trigger: jobBatched, To: JobConfirming, Extension: extBatched},
 })
 
 // Role is in which capacity an actor speaks.

@@ -41,9 +41,10 @@ type Action struct {
 	Request uuid.UUID
 	Job     uuid.UUID // zero for DoEnqueue
 	Wallet  uuid.UUID
-	Batch   uuid.UUID   `json:",omitzero"` // then Request and Job are zero
-	Fence   int64       // of the lease to act under; for DoClaim and DoRebroadcast the one to claim
-	Hashes  []string    `json:",omitempty"` // DoLookUp: all live transactions; DoBroadcast, DoRebroadcast: the one to send; DoReplace: to replace
+	Batch   uuid.UUID `json:",omitzero"` // then Request and Job are zero
+	Fence   int64     // of the lease to act under; for DoClaim and DoRebroadcast the one to claim
+	// DoLookUp: all live transactions; DoBroadcast, DoRebroadcast: the one to send; DoReplace: to replace
+	Hashes  []string    `json:",omitempty"`
 	Raw     []byte      `json:",omitempty"` // the bytes to send
 	Without []uuid.UUID `json:",omitempty"` // DoReplace: see [Payout.Unwanted]
 	// NextNonce is the highest nonce on file + 1, for DoPay; 0: none is on file.
@@ -75,7 +76,8 @@ func (p Policy) Next(w Withdrawal, now time.Time) Step {
 		if !p.due(DueEnqueue, w.Request.OfferAt, now) {
 			return Step{Due: w.Request.OfferAt, Party: System}
 		}
-		return p.owe(now, p.EnqueueEvery, w.action(DoEnqueue, System, "enqueue/"+w.Request.ID.String()+"/"+strconv.FormatInt(w.Request.Version, 10)))
+		return p.owe(now, p.EnqueueEvery, w.action(DoEnqueue, System,
+			"enqueue/"+w.Request.ID.String()+"/"+strconv.FormatInt(w.Request.Version, 10)))
 	case RequestQueued:
 		return p.nextJob(&w, now)
 	case RequestFailed, RequestRejected, RequestCancelled, RequestCompleted:

@@ -208,7 +208,8 @@ type Filler struct {
 // Twice is the refusal of a filler whose hash another one has: a transaction has
 // one nonce of one wallet, and a second one would be taken for ever.
 func (f *Filler) Twice() error {
-	return &statemachine.Refusal{Err: ErrPaymentTaken, Machine: "hot wallet", ID: f.Wallet.String(), Event: "filler", Reason: f.Hash + " is a filler with another nonce"}
+	return &statemachine.Refusal{Err: ErrPaymentTaken, Machine: "hot wallet", ID: f.Wallet.String(), Event: "filler",
+		Reason: f.Hash + " is a filler with another nonce"}
 }
 
 // Fits is [statemachine.ErrInvalid] for a filler that is of another chain than its

@@ -57,6 +57,7 @@ func (c *Change) Complete() error {
 		job = 0
 	}
 	return statemachine.Complete(c.Log,
-		statemachine.Versions[uuid.UUID]{Machine: RequestMachine.Name(), ID: c.New.Request.ID, Old: c.Old.Request.Version, New: c.New.Request.Version},
+		statemachine.Versions[uuid.UUID]{Machine: RequestMachine.Name(), ID: c.New.Request.ID,
+			Old: c.Old.Request.Version, New: c.New.Request.Version},
 		statemachine.Versions[uuid.UUID]{Machine: JobMachine.Name(), ID: c.New.Job.ID, Old: job, New: c.New.Job.Version})
 }

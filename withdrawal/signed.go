@@ -35,7 +35,8 @@ func (w *Withdrawal) Signed(ev Event) (s Signed, is bool) {
 		return s, false
 	}
 	tx := &w.Txs[i]
-	return Signed{statemachine.EventName(ev), w.Request.Chain, tx.Wallet, tx.Nonce, tx.HasNonce, tx.Input, tx.Hash, w.Request.ID, uuid.Nil}, true
+	return Signed{statemachine.EventName(ev), w.Request.Chain, tx.Wallet, tx.Nonce, tx.HasNonce, tx.Input, tx.Hash,
+		w.Request.ID, uuid.Nil}, true
 }
 
 // Signed returns what ev, which the batch has taken, has put on file.

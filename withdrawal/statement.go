@@ -167,7 +167,8 @@ type saying struct{}
 func (saying) Kind() string    { return "statement" }
 func (saying) Names() []string { return sayingNames }
 
-var sayingNames = []string{"through", "coins", "until", "at depth", "used", "spends", "coin", "pays", "own", "unclaimed", "books", "not this", "dropped",
+var sayingNames = []string{"through", "coins", "until", "at depth", "used", "spends", "coin", "pays", "own", "unclaimed",
+	"books", "not this", "dropped",
 	"unknown outbound"}
 
 // Statement is a row of withdrawal_statements, in the order in which they were said. Append-only.

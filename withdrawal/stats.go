@@ -150,7 +150,8 @@ type Thresholds struct {
 func DefaultThresholds() Thresholds {
 	return Thresholds{ApprovalWait: 24 * time.Hour, EnqueueWait: time.Hour, QueueWait: 6 * time.Hour, ClaimWait: 15 * time.Minute,
 		ReviewWait:  2 * time.Hour,
-		ConfirmWait: 2 * time.Hour, BatchWait: 2 * time.Hour, RefundWait: 72 * time.Hour, Ahead: time.Minute, Stuck: 20, CompletionRate: 9_000, RetryRate: 2_000}
+		ConfirmWait: 2 * time.Hour, BatchWait: 2 * time.Hour, RefundWait: 72 * time.Hour, Ahead: time.Minute, Stuck: 20,
+		CompletionRate: 9_000, RetryRate: 2_000}
 }
 
 // Alerts compares. It is pure; the order is fixed.

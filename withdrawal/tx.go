@@ -58,7 +58,8 @@ func (c *step) addTx(f txFacts) {
 	}
 	c.New.Txs = append(c.New.Txs, c.Old.Txs...)
 	c.New.Txs = append(c.New.Txs, Tx{Request: j.Request, Seq: j.TxsOnFile + 1, Job: j.ID, Hash: f.Hash, Raw: f.Raw, Wallet: j.Wallet,
-		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, Cancel: f.Cancel, ByOutput: f.ByOutput, Output: f.Output, Batch: f.Batch, CreatedAt: c.by.At})
+		Nonce: f.Nonce, HasNonce: f.HasNonce, Input: f.Input, Cancel: f.Cancel, ByOutput: f.ByOutput, Output: f.Output,
+		Batch: f.Batch, CreatedAt: c.by.At})
 	c.Txs = c.New.Txs[n:]
 	j.TxsOnFile++
 	j.TxHash = f.Hash

@@ -194,7 +194,10 @@ func knownOf(all []Statement, wallet uuid.UUID) *known {
 		case SaidAtDepth:
 			k.next, k.height = max(k.next, s.Number), max(k.height, s.Height)
 		case SaidUsed:
-			k.used = append(slices.DeleteFunc(k.used, func(was *usedTx) bool { return statemachine.SameHash(was.Hash, s.Hash) }), &usedTx{Statement: s})
+			k.used = append(slices.DeleteFunc(k.used, func(was *usedTx) bool {
+				return statemachine.SameHash(was.Hash,
+					s.Hash)
+			}), &usedTx{Statement: s})
 		case SaidCoin:
 			if s.Hash == "" {
 				k.coins = append(k.coins, s.Text)
@@ -314,7 +317,8 @@ func (u *unsettled) explained(tx *usedTx, k *known) error {
 			return err
 		}
 		for _, id := range requests {
-			if slices.ContainsFunc(UnclaimedFor(u.Statements, &Request{ID: id, ToAddress: t.Text}), func(s Statement) bool { return s.sameOutput(t) }) {
+			if slices.ContainsFunc(UnclaimedFor(u.Statements, &Request{ID: id, ToAddress: t.Text}),
+				func(s Statement) bool { return s.sameOutput(t) }) {
 				at.Point, at.Request = OpenPayee, id
 				u.add(at)
 			}

@@ -62,7 +62,8 @@ func (s *service) settle(ctx context.Context) error {
 
 // step looks at the versions of a payout and does what comes next.
 func (s *service) step(ctx context.Context, p payout) error {
-	hashes, err := column[string](ctx, s.db, "SELECT hash FROM versions WHERE payout = $1 AND round = $2 AND kind <> 'child' ORDER BY rowid", p.id, p.round)
+	hashes, err := column[string](ctx, s.db, "SELECT hash FROM versions WHERE payout = $1 AND round = $2 AND kind <> 'child' ORDER BY rowid",
+		p.id, p.round)
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,8 @@ func (s *service) step(ctx context.Context, p payout) error {
 // pays this payout, in one commit. Only then can anybody see it.
 func (s *service) pay(ctx context.Context, p payout) error {
 	spend := store.Spend{Wallet: walletID, Lock: p.lock(), Duration: leaseTime, Request: coinselect.Request{
-		FeeRate: coinselect.FeeRate(1000 + 500*(p.id%5)), ChangeScript: script("change"), Unconfirmed: coinselect.OwnChange, PendingParents: true, PayAncestors: true,
+		FeeRate: coinselect.FeeRate(1000 + 500*(p.id%5)), ChangeScript: script("change"), Unconfirmed: coinselect.OwnChange,
+		PendingParents: true, PayAncestors: true,
 	}}
 	if p.amount == 0 {
 		spend.Request.All, spend.Request.ChangeScript = true, p.script
@@ -173,7 +175,8 @@ func (s *service) hurry(ctx context.Context, p payout, latest *utxo.Tx, versions
 // pass drops the refusals that leave nothing to do: the transaction is mined
 // meanwhile, pays enough, has no coin to spend, or money is short.
 func pass(err error) error {
-	for _, no := range []error{statemachine.ErrIllegal, coinselect.ErrNoShortfall, coinselect.ErrLowFeeRate, coinselect.ErrInsufficientFunds, statemachine.ErrNotFound, coinselect.ErrNotLatest} {
+	for _, no := range []error{statemachine.ErrIllegal, coinselect.ErrNoShortfall, coinselect.ErrLowFeeRate, coinselect.ErrInsufficientFunds,
+		statemachine.ErrNotFound, coinselect.ErrNotLatest} {
 		if errors.Is(err, no) {
 			return nil
 		}

@@ -28,7 +28,8 @@ func (p proof) String() string {
 // prove reads the chain of the network from its first block, with no help of
 // settle, and compares.
 func (w *world) prove(ctx context.Context) (p proof, err error) {
-	p = proof{Payouts: w.payouts, Deposits: len(w.deposits), Reorgs: w.reorgs, DoubleSpends: w.doubles, Kills: w.kills, NodeKills: w.node.kills}
+	p = proof{Payouts: w.payouts, Deposits: len(w.deposits), Reorgs: w.reorgs, DoubleSpends: w.doubles,
+		Kills: w.kills, NodeKills: w.node.kills}
 	if p.Height, _, err = w.miner.tip(ctx); err != nil {
 		return p, err
 	}
@@ -159,8 +160,12 @@ func (w *world) compare(ctx context.Context, coins map[wire.OutPoint]*wire.TxOut
 
 // describe says what is open, for a person who looks at a failed run.
 func (w *world) describe(ctx context.Context) error {
-	open, err := column[string](ctx, w.db, `SELECT 'payout ' || p.id || ' of ' || p.amount || ', round ' || p.round || ', ' || coalesce(v.kind || ' ' || v.hash || ' ' || t.status || ' ' || coalesce(t.block_height, '-'), 'nothing')
-		FROM payouts p LEFT JOIN versions v ON v.payout = p.id LEFT JOIN transactions t ON lower(hex(t.tx_hash)) = (SELECT group_concat(substr(v.hash, 65 - 2 * n, 2), '') FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 32) SELECT n FROM c))
+	open, err := column[string](ctx, w.db,
+		`SELECT 'payout ' || p.id || ' of ' || p.amount || ', round ' || p.round || ', '
+			|| coalesce(v.kind || ' ' || v.hash || ' ' || t.status || ' ' || coalesce(t.block_height, '-'), 'nothing')
+		FROM payouts p LEFT JOIN versions v ON v.payout = p.id
+		LEFT JOIN transactions t ON lower(hex(t.tx_hash)) = (SELECT group_concat(substr(v.hash, 65 - 2 * n, 2), '')
+			FROM (WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 32) SELECT n FROM c))
 		WHERE p.done = 0 ORDER BY p.id LIMIT 30`)
 	for _, line := range open {
 		err = errors.Join(err, errors.New(line))

@@ -106,11 +106,14 @@ func (s *service) broadcast(ctx context.Context) error {
 // knows another block, or lost its mempool in a crash, and a rival or a parent
 // is on the way.
 func (s *service) refused(ctx context.Context, hash chainhash.Hash, answer *rpcError) error {
-	for _, passing := range []string{"orphan", "already spent", "already in", "already exists", "fully-spent", "references outputs of unknown"} {
+	for _, passing := range []string{"orphan", "already spent", "already in", "already exists", "fully-spent",
+		"references outputs of unknown"} {
 		if strings.Contains(answer.Message, passing) {
 			return nil
 		}
 	}
-	_, err := s.db.ExecContext(ctx, "INSERT INTO refused SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM refused WHERE hash = $1 AND reason = $2)", hash.String(), answer.Message)
+	_, err := s.db.ExecContext(ctx,
+		"INSERT INTO refused SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM refused WHERE hash = $1 AND reason = $2)",
+		hash.String(), answer.Message)
 	return err
 }

@@ -311,10 +311,14 @@ func (c *chain) judge(ctx context.Context, by withdrawal.By, w *withdrawal.Withd
 	quiet := r.GasUsed == params.TxGas // no code has run, which could hand the ether on
 	switch {
 	case r.Status == types.ReceiptStatusFailed || plain && !payee && quiet:
-		return withdrawal.ProvenDead{By: by, Block: where, Tx: live.Hash, Cause: withdrawal.NonceUsed, Other: hash, Nonce: live.Nonce, NotThisPayment: true}, nil
+		return withdrawal.ProvenDead{By: by, Block: where, Tx: live.Hash, Cause: withdrawal.NonceUsed, Other: hash,
+			Nonce: live.Nonce, NotThisPayment: true}, nil
 	case payee && amount:
-		return withdrawal.PaidBy{By: by, Block: where, Tx: hash, Payee: tx.To().Hex(), AssetOnChain: etherID, AmountRaw: withdrawal.Raw(tx.Value().String()),
-			Nonce: live.Nonce, HasNonce: true, GasUsed: withdrawal.Raw(strconv.FormatUint(r.GasUsed, 10)), GasPrice: withdrawal.Raw(r.EffectiveGasPrice.String())}, nil
+		return withdrawal.PaidBy{By: by, Block: where, Tx: hash, Payee: tx.To().Hex(), AssetOnChain: etherID,
+			AmountRaw: withdrawal.Raw(tx.Value().String()),
+			Nonce:     live.Nonce, HasNonce: true, GasUsed: withdrawal.Raw(strconv.FormatUint(r.GasUsed, 10)),
+			GasPrice: withdrawal.Raw(r.EffectiveGasPrice.String())}, nil
 	}
-	return withdrawal.CannotTell{By: by, Tx: live.Hash, Other: hash, Reason: "it pays the same address another amount, or calls a contract"}, nil
+	return withdrawal.CannotTell{By: by, Tx: live.Hash, Other: hash,
+		Reason: "it pays the same address another amount, or calls a contract"}, nil
 }

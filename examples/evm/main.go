@@ -87,7 +87,8 @@ func run(ctx context.Context, payments int, out io.Writer) (p proof, err error) 
 	s := &story{Withdrawals: withdrawals, keys: keys, stranger: demoKey("stranger"), foreign: map[string]bool{}, out: out}
 	funded := []key{s.stranger}
 	for _, name := range []string{"hot wallet 1", "hot wallet 2"} {
-		wallet := withdrawal.HotWallet{ID: statemachine.ID("wallet", name), Chain: chainID, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+		wallet := withdrawal.HotWallet{ID: statemachine.ID("wallet", name), Chain: chainID, Role: withdrawal.WalletRoleHot,
+			Status: withdrawal.WalletActive}
 		if err := withdrawals.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System}, wallet); err != nil {
 			return p, err
 		}

@@ -48,7 +48,8 @@ func (p *proof) holds(ok bool, format string, args ...any) {
 
 // prove compares the chain, block by block, with the records.
 func prove(ctx context.Context, s *store.Withdrawals, net *network, keys keyring, foreign map[string]bool) (proof, error) {
-	p := proof{Requests: map[withdrawal.RequestStatus]int{}, Paid: new(big.Int), Arrived: new(big.Int), Gas: new(big.Int), Nonces: map[uuid.UUID]uint64{}}
+	p := proof{Requests: map[withdrawal.RequestStatus]int{}, Paid: new(big.Int), Arrived: new(big.Int), Gas: new(big.Int),
+		Nonces: map[uuid.UUID]uint64{}}
 	chain, err := p.readChain(ctx, net, keys)
 	if err != nil {
 		return p, err
@@ -77,7 +78,8 @@ func prove(ctx context.Context, s *store.Withdrawals, net *network, keys keyring
 			}
 			p.Attempts += len(attempts)
 			p.request(&w, chain, owner, owed)
-			p.holds(s.Verify(ctx, r.ID) == nil && s.Verify(ctx, w.Job.ID) == nil && withdrawal.Check(w) == nil, "request %s: its records are not sound", r.ID)
+			p.holds(s.Verify(ctx, r.ID) == nil && s.Verify(ctx, w.Job.ID) == nil && withdrawal.Check(w) == nil,
+				"request %s: its records are not sound", r.ID)
 		}
 	}
 	for hash, m := range chain {
@@ -153,8 +155,10 @@ func (p *proof) request(w *withdrawal.Withdrawal, chain map[string]*mined, owner
 		return
 	}
 	m, hash := in[0], in[0].tx.Hash().Hex()
-	p.holds(w.Job.TxHash == hash && w.Job.EvidenceHash == m.receipt.BlockHash.Hex(), "request %s names another transaction or block than the chain", id)
-	p.holds(*m.tx.To() == to && m.tx.Value().Cmp(w.Request.AmountRaw.Int()) == 0 && m.wallet == w.Job.Wallet, "request %s: the payment is another one", id)
+	p.holds(w.Job.TxHash == hash && w.Job.EvidenceHash == m.receipt.BlockHash.Hex(),
+		"request %s names another transaction or block than the chain", id)
+	p.holds(*m.tx.To() == to && m.tx.Value().Cmp(w.Request.AmountRaw.Int()) == 0 && m.wallet == w.Job.Wallet,
+		"request %s: the payment is another one", id)
 	p.holds(m.fee().Cmp(new(big.Int).Mul(w.Job.GasUsed.Int(), w.Job.GasPrice.Int())) == 0, "request %s: the gas is another", id)
 	if owed[to] == nil {
 		owed[to] = new(big.Int)
@@ -172,7 +176,8 @@ func (p *proof) request(w *withdrawal.Withdrawal, chain map[string]*mined, owner
 }
 
 // balances compares what everybody has with what everybody should have.
-func (p *proof) balances(ctx context.Context, s *store.Withdrawals, net *network, keys keyring, owed map[common.Address]*big.Int, spent map[uuid.UUID]*big.Int) error {
+func (p *proof) balances(ctx context.Context, s *store.Withdrawals, net *network, keys keyring, owed map[common.Address]*big.Int,
+	spent map[uuid.UUID]*big.Int) error {
 	for to, amount := range owed {
 		balance, err := net.BalanceAt(ctx, to, nil)
 		if err != nil {

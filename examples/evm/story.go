@@ -170,7 +170,8 @@ func (s *story) lostReply(ctx context.Context) error {
 		return err
 	}
 	sent := s.net.timesSent(w.Txs[0].Hash)
-	s.tell("lost reply      the one attempt ended %v; %s was sent %d times and mined once", attempts[0].Outcome, short(w.Request.FinalTxHash), sent)
+	s.tell("lost reply      the one attempt ended %v; %s was sent %d times and mined once", attempts[0].Outcome,
+		short(w.Request.FinalTxHash), sent)
 	return expect(len(attempts) == 1 && attempts[0].Outcome == statemachine.Unknown && len(w.Txs) == 1,
 		"one attempt without an answer and one transaction, got %+v", w)
 }
@@ -185,7 +186,8 @@ func (s *story) reverted(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.tell("reverted        %s failed at depth: %q; it used %s gas and its hash is kept", short(w.Job.TxHash), w.Job.ErrorMessage, w.Job.GasUsed)
+	s.tell("reverted        %s failed at depth: %q; it used %s gas and its hash is kept", short(w.Job.TxHash),
+		w.Job.ErrorMessage, w.Job.GasUsed)
 	return expect(w.Job.TxHash == w.Txs[0].Hash && w.Request.FinalTxHash == "", "the hash on the job alone, got %+v", w.Job)
 }
 
@@ -236,7 +238,8 @@ func (s *story) reorg(ctx context.Context) error {
 			return err
 		}
 		sent, blocks := s.net.timesSent(hashes[i]), s.net.seenIn(hashes[i])
-		s.tell("reorg           %s was seen in %d blocks, the first of which left the chain; sent %d times, the same bytes", short(hashes[i]), blocks, sent)
+		s.tell("reorg           %s was seen in %d blocks, the first of which left the chain; sent %d times, the same bytes",
+			short(hashes[i]), blocks, sent)
 		if err := expect(len(w.Txs) == 1 && sent > 1 && blocks > 1, "one transaction in two blocks, got %+v", w); err != nil {
 			return err
 		}
@@ -309,7 +312,8 @@ func (s *story) bumpedOutside(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.tell("bumped outside  %s took nonce %d and is the same payment: %s is not paid again", short(other.Hash().Hex()), other.Nonce(), short(w.Txs[0].Hash))
+	s.tell("bumped outside  %s took nonce %d and is the same payment: %s is not paid again", short(other.Hash().Hex()),
+		other.Nonce(), short(w.Txs[0].Hash))
 	return expect(len(w.Txs) == 2 && w.Request.FinalTxHash == other.Hash().Hex(), "the other transaction to end it, got %+v", w.Txs)
 }
 

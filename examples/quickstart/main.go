@@ -86,7 +86,8 @@ func open(ctx context.Context, conn *sql.DB, policy withdrawal.Policy) (*store.W
 // submit stores what a user asks for, and an approval.
 func submit(ctx context.Context, withdrawals *store.Withdrawals, chain, request uuid.UUID) error {
 	asset := statemachine.ID("asset", "USDX") // of the host's own names and numbers
-	wallet := withdrawal.HotWallet{ID: statemachine.ID("wallet", "hot"), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	wallet := withdrawal.HotWallet{ID: statemachine.ID("wallet", "hot"), Chain: chain, Role: withdrawal.WalletRoleHot,
+		Status: withdrawal.WalletActive}
 	if err := withdrawals.PutHotWallet(ctx, withdrawal.By{Actor: "setup", Role: withdrawal.System}, wallet); err != nil {
 		return err
 	}

@@ -26,7 +26,8 @@ func (a *api) handler() http.Handler {
 	mux := http.NewServeMux()
 	handle := func(path string, do func(r *http.Request, w refresh.Credentials, body requestBody) (any, error)) {
 		mux.HandleFunc("POST /wallet/"+path, func(out http.ResponseWriter, r *http.Request) {
-			w := refresh.Credentials{XpubVan: r.Header.Get("xpub-van"), XpubCol: r.Header.Get("xpub-col"), MasterFingerprint: r.Header.Get("master-fingerprint")}
+			w := refresh.Credentials{XpubVan: r.Header.Get("xpub-van"), XpubCol: r.Header.Get("xpub-col"),
+				MasterFingerprint: r.Header.Get("master-fingerprint")}
 			var body requestBody
 			if err := json.NewDecoder(io.LimitReader(r.Body, 1<<16)).Decode(&body); err != nil || w.XpubVan == "" {
 				http.Error(out, "a wallet and a JSON object are needed", http.StatusBadRequest)

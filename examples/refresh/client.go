@@ -51,7 +51,8 @@ func (c *client) post(ctx context.Context, w refresh.Credentials, path string, b
 		return err
 	case response.StatusCode == http.StatusServiceUnavailable, response.StatusCode == http.StatusTooManyRequests:
 		return fmt.Errorf("%w: %s", refresher.ErrDeferred, text)
-	case response.StatusCode == http.StatusBadRequest, response.StatusCode == http.StatusUnprocessableEntity: // the request is wrong, and stays so
+	// the request is wrong, and stays so
+	case response.StatusCode == http.StatusBadRequest, response.StatusCode == http.StatusUnprocessableEntity:
 		return fmt.Errorf("%w: %s: %s", refresher.ErrPermanent, response.Status, text)
 	case response.StatusCode != http.StatusOK:
 		return fmt.Errorf("%s: %s", response.Status, text)

@@ -36,8 +36,10 @@ func scenarios(expiry int64) []scenario {
 		{"1 witness receive, paid late", "witnessreceive", requestBody{AssetID: "eur", PaidIn: 4 * minute, DoneIn: 6 * minute}, "settled", false},
 		{"1 blind receive, never paid", "blindreceive", requestBody{AssetID: "usd", Expiration: expiry}, "cancelled", false},
 		{"1 witness receive, never paid", "witnessreceive", requestBody{AssetID: "usd", Expiration: expiry}, "cancelled", false},
-		{"2 invoice without asset, paid at once", "blindreceive", requestBody{Asset: "chf", AssetIn: minute, PaidIn: minute, DoneIn: 3 * minute}, "settled", false},
-		{"2 invoice without asset, paid after 3 minutes", "blindreceive", requestBody{Asset: "chf", AssetIn: 5 * minute, PaidIn: 5 * minute, DoneIn: 7 * minute}, "settled", false},
+		{"2 invoice without asset, paid at once", "blindreceive", requestBody{Asset: "chf", AssetIn: minute, PaidIn: minute,
+			DoneIn: 3 * minute}, "settled", false},
+		{"2 invoice without asset, paid after 3 minutes", "blindreceive", requestBody{Asset: "chf", AssetIn: 5 * minute, PaidIn: 5 * minute,
+			DoneIn: 7 * minute}, "settled", false},
 		{"2 invoice without asset, never paid", "blindreceive", requestBody{Expiration: expiry}, "cancelled", false},
 		{"3 send, confirmed", "sendend", requestBody{AssetID: "usd", DoneIn: 3 * minute}, "settled", false},
 		{"3 send, failed at the node", "sendend", requestBody{AssetID: "usd", DoneIn: minute, Fails: true}, "failed", false},
@@ -65,7 +67,8 @@ func play(ctx context.Context, o options, stdout, stderr io.Writer) error {
 	stderr = children.Log(stderr)
 	node := newWallets()
 	a := &api{wallets: node, service: service, log: slog.New(slog.NewTextHandler(stderr, nil)), took: o.second}
-	server := http.Server{Handler: a.handler(), ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+	server := http.Server{Handler: a.handler(), ReadHeaderTimeout: 10 * time.Second,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 	go func() { _ = server.Serve(listener) }()
 	defer server.Close()
 
@@ -101,7 +104,8 @@ func play(ctx context.Context, o options, stdout, stderr io.Writer) error {
 
 // credentialsOf names wallet n of this run.
 func (r *report) credentialsOf(n int) refresh.Credentials {
-	return refresh.Credentials{XpubVan: fmt.Sprintf("xpub-van-%s-%04d", r.Run, n), XpubCol: fmt.Sprintf("xpub-col-%s-%04d", r.Run, n), MasterFingerprint: fmt.Sprintf("%08x", n)}
+	return refresh.Credentials{XpubVan: fmt.Sprintf("xpub-van-%s-%04d", r.Run, n), XpubCol: fmt.Sprintf("xpub-col-%s-%04d", r.Run, n),
+		MasterFingerprint: fmt.Sprintf("%08x", n)}
 }
 
 // request uses the API as its users do, one scenario for each wallet.
@@ -117,7 +121,8 @@ func (r *report) request(ctx context.Context, c *client, a *api, o options) erro
 		}
 		if s.syncJob { // the transfer was made elsewhere
 			a.wallets.add(w.XpubVan, body.transfer(refresh.ReceiveBlind))
-			a.wallets.add(w.XpubVan, transfer{flow: "issuance", apiTransfer: apiTransfer{AssetID: "jpy", Kind: refresh.Issuance, Status: refresh.TransferSettled}})
+			a.wallets.add(w.XpubVan, transfer{flow: "issuance", apiTransfer: apiTransfer{AssetID: "jpy", Kind: refresh.Issuance,
+				Status: refresh.TransferSettled}})
 		}
 		if s.endpoint != "" {
 			if err := c.post(ctx, w, "/wallet/"+s.endpoint, body, nil); err != nil {

@@ -58,7 +58,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var o options
 	flags := flag.NewFlagSet("refresh", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.db, "db", "", "`path` of an SQLite file, or a postgres URL (default POSTGRES_URL, else a new file in a temporary directory)")
+	flags.StringVar(&o.db, "db", "",
+		"`path` of an SQLite file, or a postgres URL (default POSTGRES_URL, else a new file in a temporary directory)")
 	flags.IntVar(&o.wallets, "wallets", 200, "`N` wallets")
 	flags.IntVar(&o.workers, "workers", 2, "`N` worker processes")
 	flags.IntVar(&o.kills, "kills", 3, "how often a worker is killed")

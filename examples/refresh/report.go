@@ -148,7 +148,8 @@ func (r *report) print(out io.Writer, asJSON bool) error {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d wallets, %d workers, %d kills: done in %s\n", r.Wallets, r.Workers, r.Kills, r.Took)
-	fmt.Fprintf(&b, "%d refreshes and cancellations at the node; at most %d wallets served at once, %d allowed; %d attempts lost\n\n", r.Calls, r.MostServed, r.Maximum, r.Attempts)
+	fmt.Fprintf(&b, "%d refreshes and cancellations at the node; at most %d wallets served at once, %d allowed; %d attempts lost\n\n", r.Calls,
+		r.MostServed, r.Maximum, r.Attempts)
 	table := func(title string, m map[string]map[string]int) {
 		fmt.Fprintln(&b, title)
 		for _, a := range slices.Sorted(maps.Keys(m)) {

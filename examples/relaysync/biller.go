@@ -60,13 +60,15 @@ type ninetyDays struct {
 	issued   map[string]time.Time
 }
 
-var tenantNames = []string{"punctual_stripe", "punctual_nwc", "flaky_nwc", "lost_stripe", "absent_nwc", "late_manual", "switching_manual", "churning_manual", "declined_stripe"}
+var tenantNames = []string{"punctual_stripe", "punctual_nwc", "flaky_nwc", "lost_stripe", "absent_nwc", "late_manual", "switching_manual",
+	"churning_manual", "declined_stripe"}
 
 const day = 24 * time.Hour
 
 // dunning lets ninety days pass, the last of them now.
 func (h *host) dunning(ctx context.Context) (err error) {
-	n := &ninetyDays{host: h, began: time.Now().UTC().Truncate(time.Second).Add(-91 * day), messages: map[string][]time.Duration{}, sent: map[string]int{},
+	n := &ninetyDays{host: h, began: time.Now().UTC().Truncate(time.Second).Add(-91 * day),
+		messages: map[string][]time.Duration{}, sent: map[string]int{},
 		churned: map[string]time.Duration{}, issued: map[string]time.Time{},
 		provider: provider{paid: map[string]int64{}, refused: map[string]bool{}, calls: map[string]int{}, held: map[string]bool{}}}
 	n.now = n.began
@@ -96,7 +98,8 @@ func (h *host) dunning(ctx context.Context) (err error) {
 		err := db.Update(ctx, func(tx store.Unit) error { // a tenant who is churned gets no relay
 			_, err := n.tenants.Within(tx).Do(ctx, name, dunning.Provisioned{By: n.by(dunning.Host)})
 			if err == nil {
-				_, err = relays.Within(tx).Do(ctx, id, relaysync.Created{By: by(relaysync.Host), Relay: id, Tenant: name, Subdomain: subdomain, Config: c})
+				_, err = relays.Within(tx).Do(ctx, id, relaysync.Created{By: by(relaysync.Host), Relay: id, Tenant: name,
+					Subdomain: subdomain, Config: c})
 			}
 			return err
 		})
@@ -141,7 +144,8 @@ func (h *host) dunning(ctx context.Context) (err error) {
 }
 
 func (n *ninetyDays) by(role dunning.Role) dunning.By {
-	return dunning.By{Actor: map[dunning.Role]string{dunning.Host: "host", dunning.Biller: "biller-1", dunning.Operator: "olga"}[role], Role: role}
+	return dunning.By{Actor: map[dunning.Role]string{dunning.Host: "host", dunning.Biller: "biller-1",
+		dunning.Operator: "olga"}[role], Role: role}
 }
 
 // customers issues an invoice to each tenant every thirty days, and lets some pay

@@ -66,9 +66,11 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("relaysync", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.StringVar(&o.db, "db", "", "`path` of a new SQLite file, or a postgres URL of a database that is used for nothing else (default a file in a temporary directory)")
+	flags.StringVar(&o.db, "db", "",
+		"`path` of a new SQLite file, or a postgres URL of a database that is used for nothing else (default a file in a temporary directory)")
 	flags.IntVar(&o.relays, "relays", 36, "`N` relays")
-	flags.DurationVar(&o.base, "base", defaultBase, "the first delay after a failure; the source's is 30s, and below 400ms the time-outs are shorter too")
+	flags.DurationVar(&o.base, "base", defaultBase,
+		"the first delay after a failure; the source's is 30s, and below 400ms the time-outs are shorter too")
 	flags.Uint64Var(&o.seed, "seed", 1, "`number` that the server's faults come from")
 	flags.DurationVar(&o.timeout, "timeout", 3*time.Hour, "give up after so long")
 	flags.BoolVar(&o.json, "json", false, "print the report as one JSON object")

@@ -49,7 +49,8 @@ func everything(ctx context.Context, o options, log io.Writer) (r report, err er
 		return r, err
 	}
 	log = children.Log(log)
-	h := &host{options: o, db: db, log: log, config: childConfig{Database: o.db, Key: hex.EncodeToString(key), Pubkey: sign.pubkey(), Seed: o.seed, Base: o.base}}
+	h := &host{options: o, db: db, log: log, config: childConfig{Database: o.db, Key: hex.EncodeToString(key),
+		Pubkey: sign.pubkey(), Seed: o.seed, Base: o.base}}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if h.relays, err = store.NewRelays(db, policy(o.base)); err != nil {
 		return r, err
@@ -130,7 +131,8 @@ func relay(i, n int) (id, subdomain string, c relaysync.Config) {
 func (h *host) creates(ctx context.Context) error {
 	for i := range h.options.relays {
 		id, subdomain, c := relay(i, 0)
-		if _, err := h.relays.Do(ctx, id, relaysync.Created{By: by(relaysync.Host), Relay: id, Tenant: "tenant", Subdomain: subdomain, Config: c}); err != nil {
+		if _, err := h.relays.Do(ctx, id, relaysync.Created{By: by(relaysync.Host), Relay: id, Tenant: "tenant",
+			Subdomain: subdomain, Config: c}); err != nil {
 			return err
 		}
 		if i == h.options.relays/2 {

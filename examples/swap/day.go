@@ -42,7 +42,8 @@ type story struct {
 
 // day runs everything and prints the report.
 func day(ctx context.Context, o options, stdout, stderr io.Writer) error {
-	s := &story{options: o, log: children.Log(stderr), chains: map[swap.Chain]*children.Process{}, urls: map[swap.Chain]string{}, random: rand.New(rand.NewPCG(o.seed, 2))}
+	s := &story{options: o, log: children.Log(stderr), chains: map[swap.Chain]*children.Process{}, urls: map[swap.Chain]string{},
+		random: rand.New(rand.NewPCG(o.seed, 2))}
 	var err error
 	if s.people, err = readFile(o.file); err != nil {
 		return err
@@ -100,7 +101,8 @@ func (s *story) ledger(c swap.Chain) string { return filepath.Join(s.dir, c.Stri
 
 func (s *story) startChain(ctx, life context.Context, group *sync.WaitGroup, c swap.Chain) error {
 	ready := make(chan string, 1)
-	config := chain.Config{Name: c.String(), File: s.ledger(c), Address: "127.0.0.1:0", BlockEvery: blockEvery, Finality: finality, Faults: faults}
+	config := chain.Config{Name: c.String(), File: s.ledger(c), Address: "127.0.0.1:0", BlockEvery: blockEvery,
+		Finality: finality, Faults: faults}
 	p := &children.Process{Role: roleChain, Log: s.log, Config: func(start int) any {
 		config.Faults.Seed = s.seed + uint64(c) + uint64(start)<<32
 		return config
@@ -390,7 +392,8 @@ func decides(r swap.Record, oscar swap.By) swap.Event {
 	case i.Hold.Kind == swap.ByMemo:
 		return swap.Released{By: oscar, Reason: reason}
 	case i.Hold.Kind == 0 && (i.Lost != 0 || i.CheckAt.IsZero() && r.State() == swap.DepositQuarantineFailed.String()),
-		i.Hold.Kind == 0 && i.CheckAt.IsZero() && r.State() == swap.CreditQuarantined.String() && len(i.Intents) > 0 && i.Intents[len(i.Intents)-1].Proof != 0:
+		i.Hold.Kind == 0 && i.CheckAt.IsZero() && r.State() == swap.CreditQuarantined.String() && len(i.Intents) > 0 &&
+			i.Intents[len(i.Intents)-1].Proof != 0:
 		return swap.Requeued{By: oscar, Reason: reason}
 	}
 	return nil

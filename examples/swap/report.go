@@ -33,7 +33,8 @@ type report struct {
 func (s *story) report(ctx context.Context, ended error) (*report, error) {
 	r := &report{Tables: map[string]map[string]int{}, Discrepancies: map[string]int{}, Intents: map[string]int{}, Totals: map[string]string{},
 		Seconds: time.Since(s.Began).Seconds(), Kills: s.kills, Losses: s.Losses}
-	for _, table := range []string{"unprocessed_sigs", "processed_sigs", "refunded_sigs", "quarantined_sigs", "unprocessed_txids", "processed_txids", "refunded_txids", "quarantined_txids"} {
+	for _, table := range []string{"unprocessed_sigs", "processed_sigs", "refunded_sigs", "quarantined_sigs", "unprocessed_txids",
+		"processed_txids", "refunded_txids", "quarantined_txids"} {
 		counts, err := s.db.count(ctx, "SELECT status, COUNT(*) as count \nFROM "+table+" \nGROUP BY status;")
 		if err != nil {
 			return nil, err
@@ -173,7 +174,8 @@ func (s *story) prove(ctx context.Context, r *report, ended error) error {
 		}
 		r.Totals["left the vault on "+c.String()] = swap.FormatAmount(left[c])
 	}
-	for name, n := range map[string]uint64{"deposited": sum.Deposited, "paid out": sum.PaidOut, "refunded": sum.Refunded, "quarantined": sum.Quarantined, "fees": sum.Fees} {
+	for name, n := range map[string]uint64{"deposited": sum.Deposited, "paid out": sum.PaidOut, "refunded": sum.Refunded,
+		"quarantined": sum.Quarantined, "fees": sum.Fees} {
 		r.Totals[name] = swap.FormatAmount(n)
 	}
 	if sum.PaidOut+sum.Refunded+sum.Quarantined+sum.Fees != sum.Deposited {
@@ -191,16 +193,19 @@ func (r *report) print(out io.Writer, asJSON bool) error {
 		return json.NewEncoder(out).Encode(r)
 	}
 	p := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
-	for _, table := range []string{"unprocessed_sigs", "processed_sigs", "refunded_sigs", "quarantined_sigs", "unprocessed_txids", "processed_txids", "refunded_txids", "quarantined_txids"} {
+	for _, table := range []string{"unprocessed_sigs", "processed_sigs", "refunded_sigs", "quarantined_sigs", "unprocessed_txids",
+		"processed_txids", "refunded_txids", "quarantined_txids"} {
 		p("%-18s %s", table, claims.Counts(r.Tables[table]))
 	}
-	p("rates:             %.1f %% processed, %.1f %% refunded, %.1f %% quarantined", float64(r.Success)/100, float64(r.Refund)/100, float64(r.Quarantine)/100)
+	p("rates:             %.1f %% processed, %.1f %% refunded, %.1f %% quarantined", float64(r.Success)/100,
+		float64(r.Refund)/100, float64(r.Quarantine)/100)
 	for _, a := range r.Alerts {
 		p("alert:             %s: %s", a.Name, a.Text)
 	}
 	p("discrepancies:     %s", claims.Counts(r.Discrepancies))
 	p("intents:           %s", claims.Counts(r.Intents))
-	for _, name := range []string{"deposited", "paid out", "refunded", "quarantined", "fees", "left the vault on solana", "left the vault on nexus"} {
+	for _, name := range []string{"deposited", "paid out", "refunded", "quarantined", "fees",
+		"left the vault on solana", "left the vault on nexus"} {
 		p("%-26s %s", name, r.Totals[name])
 	}
 	p("run:               %.1f s, %d kills, %d database lost", r.Seconds, r.Kills, r.Losses)

@@ -85,7 +85,8 @@ func (w *world) LookBack(ctx context.Context, item swap.Record, now time.Time) (
 		if err != nil {
 			return nil, err
 		}
-		h := swap.History{Chain: c, View: swap.View{From: policy.Since(direction, head.At), Asked: now, ByID: true, ByMemo: true, Before: before, After: after, CannotLand: waiting == 0}}
+		h := swap.History{Chain: c, View: swap.View{From: policy.Since(direction, head.At), Asked: now, ByID: true, ByMemo: true, Before: before,
+			After: after, CannotLand: waiting == 0}}
 		for k := range all {
 			seen := payer.Sighting(c, &all[k])
 			if _, id, err := w.swaps.Named(ctx, seen); err != nil {
@@ -123,7 +124,8 @@ func runWorker(ctx context.Context, c workerConfig, stderr io.Writer) error {
 	}
 	s, err := store.NewSwaps(db, policy)
 	if err == nil {
-		err = work(ctx, s, newWorld(s, c.Solana, c.Nexus, people, c.Began, c.Name, policy.CallTimeout), slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+		err = work(ctx, s, newWorld(s, c.Solana, c.Nexus, people, c.Began, c.Name, policy.CallTimeout),
+			slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 	}
 	return errors.Join(err, db.Close())
 }
@@ -131,7 +133,8 @@ func runWorker(ctx context.Context, c workerConfig, stderr io.Writer) error {
 // newWorld asks the chains, for an answer up to patience: a worker as long as the policy
 // says, who only reads longer.
 func newWorld(s *store.Swaps, solana, nexus string, people []observation, began time.Time, name string, patience time.Duration) *world {
-	w := &world{swaps: s, solana: chain.NewClient(solana, patience), nexus: chain.NewClient(nexus, patience), people: map[string]observation{}, began: began, name: name}
+	w := &world{swaps: s, solana: chain.NewClient(solana, patience), nexus: chain.NewClient(nexus, patience),
+		people: map[string]observation{}, began: began, name: name}
 	for _, o := range people {
 		if _, known := w.people[o.ID]; !known {
 			w.people[o.ID] = o

@@ -63,7 +63,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("wallet", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.db, "db", "", "`path` of an SQLite file, or a postgres URL (default a new file in a temporary directory)")
-	flags.StringVar(&o.blocks, "blocks", "", "`file` of mainnet blocks from block 0 on, framed as bitcoind does (default blocks 0 to 300, built in)")
+	flags.StringVar(&o.blocks, "blocks", "",
+		"`file` of mainnet blocks from block 0 on, framed as bitcoind does (default blocks 0 to 300, built in)")
 	flags.Func("watch", "output `script` in hex that is ours, repeatable, or all (default the script of block 9's coinbase)", o.watch.add)
 	flags.IntVar(&o.reorg, "reorg", 120, "disconnect the last `N` blocks, show what changes, and reconnect them; 0 does not")
 	flags.BoolVar(&o.json, "json", false, "print one object with the state at the end, and everything else to the standard error")

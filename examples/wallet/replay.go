@@ -169,7 +169,8 @@ func (r *pass) commit(ctx context.Context) error {
 // refused reports whether the ledger has refused a block, for what is in it.
 func refused(err error) bool {
 	for _, why := range []error{
-		utxo.ErrChainMismatch, utxo.ErrConfirmedElsewhere, utxo.ErrSpentByConfirmed, utxo.ErrSelfConflict, utxo.ErrDeadParent, statemachine.ErrInvalid,
+		utxo.ErrChainMismatch, utxo.ErrConfirmedElsewhere, utxo.ErrSpentByConfirmed, utxo.ErrSelfConflict,
+		utxo.ErrDeadParent, statemachine.ErrInvalid,
 	} {
 		if errors.Is(err, why) {
 			return true

@@ -13,7 +13,8 @@ import (
 
 // block9Coinbase is the script that the coinbase of block 9 pays to; the first
 // payment of all, in block 170, spends it.
-const block9Coinbase = "410411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a5cb2e0eaddfb84ccf9744464f82e160bfa9b8b64f9d4c03f999b8643f656b412a3ac"
+const block9Coinbase = "410411db93e1dcdb8a016b49840f8c53bc1eb68a382e97b1482ecad7b148a6909a" +
+	"5cb2e0eaddfb84ccf9744464f82e160bfa9b8b64f9d4c03f999b8643f656b412a3ac"
 
 // watchSet says which output scripts are ours.
 type watchSet struct {

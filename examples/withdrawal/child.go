@@ -125,5 +125,6 @@ func work(ctx context.Context, b *store.Batches, n *node.Client, name string, sk
 	if several == 0 {
 		return s.Run(ctx, r)
 	}
-	return b.Run(ctx, store.RunBatches{RunWithdrawals: r, Size: several, PayBatch: (&builder{pay, b}).handle, LookBatch: (&watcher{n, demoKeys, name, now}).handle})
+	return b.Run(ctx, store.RunBatches{RunWithdrawals: r, Size: several, PayBatch: (&builder{pay, b}).handle,
+		LookBatch: (&watcher{n, demoKeys, name, now}).handle})
 }

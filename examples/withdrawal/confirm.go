@@ -66,14 +66,16 @@ func (c *checker) instead(ctx context.Context, w *withdrawal.Withdrawal) withdra
 	}
 	switch output, says := paysIt(w, &used); says {
 	case yes:
-		return withdrawal.PaidBy{By: c.by(), Block: block(used), Tx: used.Hash, Output: output, Payee: w.Job.ToAddress, AssetOnChain: w.Job.AssetOnChain,
-			AmountRaw: w.Job.AmountRaw, Nonce: tx.Nonce, HasNonce: true,
+		return withdrawal.PaidBy{By: c.by(), Block: block(used), Tx: used.Hash, Output: output, Payee: w.Job.ToAddress,
+			AssetOnChain: w.Job.AssetOnChain,
+			AmountRaw:    w.Job.AmountRaw, Nonce: tx.Nonce, HasNonce: true,
 			GasUsed: withdrawal.Raw(strconv.FormatUint(used.GasUsed, 10)), GasPrice: withdrawal.Raw(strconv.FormatUint(used.GasPrice, 10))}
 	case no:
 		return withdrawal.ProvenDead{By: c.by(), Block: block(used), Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: used.Hash, Nonce: tx.Nonce,
 			NotThisPayment: true}
 	}
-	return withdrawal.CannotTell{By: c.by(), Tx: tx.Hash, Other: used.Hash, Reason: "it has part of payee, asset, amount and reference, or twice"}
+	return withdrawal.CannotTell{By: c.by(), Tx: tx.Hash, Other: used.Hash,
+		Reason: "it has part of payee, asset, amount and reference, or twice"}
 }
 
 type answer int

@@ -256,7 +256,8 @@ func (c *coordinator) finish(ctx context.Context, client *node.Client) error {
 			r, j := stats.Requests, stats.Jobs
 			fmt.Fprintf(c.log, "block %d: %d to approve, %d waiting, %d executing, %d confirming, %d completed, %d failed, %d cancelled; %d kills\n",
 				status.Head, r[withdrawal.RequestPending], r[withdrawal.RequestApproved]+j[withdrawal.JobPending],
-				j[withdrawal.JobProcessing], j[withdrawal.JobConfirming], r[withdrawal.RequestCompleted], r[withdrawal.RequestFailed], r[withdrawal.RequestCancelled], c.killed())
+				j[withdrawal.JobProcessing], j[withdrawal.JobConfirming], r[withdrawal.RequestCompleted], r[withdrawal.RequestFailed],
+				r[withdrawal.RequestCancelled], c.killed())
 		}
 		if err == nil && done(stats) {
 			return nil

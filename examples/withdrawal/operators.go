@@ -166,16 +166,20 @@ func (o *operators) wrong(ctx context.Context, w *withdrawal.Withdrawal) {
 	lies := []withdrawal.Event{
 		withdrawal.Acknowledged{By: by, Reason: "never mind"},
 		withdrawal.Requeued{By: by, Job: w.Job.ID, NotRefunded: true},
-		withdrawal.PaidBy{By: by, Block: deep, Tx: "0x0123", Payee: "somebody else", AssetOnChain: w.Job.AssetOnChain, AmountRaw: w.Job.AmountRaw, Reason: "I think so"},
-		withdrawal.PaidBy{By: by, Block: deep, Tx: "0x0123", Payee: w.Job.ToAddress, AssetOnChain: w.Job.AssetOnChain, AmountRaw: "1", Reason: "in part"},
+		withdrawal.PaidBy{By: by, Block: deep, Tx: "0x0123", Payee: "somebody else", AssetOnChain: w.Job.AssetOnChain,
+			AmountRaw: w.Job.AmountRaw, Reason: "I think so"},
+		withdrawal.PaidBy{By: by, Block: deep, Tx: "0x0123", Payee: w.Job.ToAddress, AssetOnChain: w.Job.AssetOnChain,
+			AmountRaw: "1", Reason: "in part"},
 	}
 	if live := w.Live(); len(live) > 0 {
 		tx := live[0]
 		lies = append(lies,
 			withdrawal.Cancelled{By: by, Reason: "it is out, but still"},
-			withdrawal.ProvenDead{By: by, Block: deep, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: strings.ToUpper(tx.Hash[2:]), Nonce: tx.Nonce, NotThisPayment: true},
+			withdrawal.ProvenDead{By: by, Block: deep, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: strings.ToUpper(tx.Hash[2:]),
+				Nonce: tx.Nonce, NotThisPayment: true},
 			withdrawal.ProvenDead{By: by, Block: deep, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: "0x0123", Nonce: tx.Nonce},
-			withdrawal.ProvenDead{By: by, Block: deep, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: "0x0123", Nonce: tx.Nonce + 1, NotThisPayment: true})
+			withdrawal.ProvenDead{By: by, Block: deep, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: "0x0123",
+				Nonce: tx.Nonce + 1, NotThisPayment: true})
 	}
 	for _, lie := range lies {
 		before, err := o.service.Get(ctx, w.Request.ID)
@@ -186,7 +190,8 @@ func (o *operators) wrong(ctx context.Context, w *withdrawal.Withdrawal) {
 		case err == nil:
 			after, err := o.service.Get(ctx, w.Request.ID)
 			stopped := after.Request.Status == withdrawal.RequestCancelled // what was out has been proven dead: it is a right
-			if err == nil && !stopped && (after.Job.Version != before.Job.Version || after.Request.Mined != before.Request.Mined) && o.theirs(ctx, w) {
+			if err == nil && !stopped && (after.Job.Version != before.Job.Version ||
+				after.Request.Mined != before.Request.Mined) && o.theirs(ctx, w) {
 				text := fmt.Sprintf("%T of request %s", lie, w.Request.ID)
 				o.taken.CompareAndSwap(nil, &text)
 			}

@@ -58,7 +58,7 @@ func newProof(chain *node.Chain) *proof {
 // ownReason are the triggers that end a job for a reason of its payment: what the
 // chain refuses, or the host called permanent. Retries that are used up, leases
 // that expire and the like are the machinery's.
-var ownReason = map[string]bool{withdrawal.JobPermanent.String(): true, withdrawal.JobRevert.String(): true, withdrawal.JobCancelled.String(): true}
+var ownReason = map[string]bool{"permanent error": true, "reverted": true, "cancel mined": true}
 
 // request takes one request of the database, and what is wrong with its record.
 func (p *proof) request(w *everything, broken error) {

@@ -85,7 +85,8 @@ func (c *coordinator) report(ctx context.Context, db store.Store[store.Unit]) (*
 	if err != nil {
 		return nil, err
 	}
-	r := &report{Rows: len(c.rows), Requests: map[string]int{}, Approvals: map[int32]int{}, Failures: map[string]int{}, Attempts: map[string]int{}}
+	r := &report{Rows: len(c.rows), Requests: map[string]int{}, Approvals: map[int32]int{},
+		Failures: map[string]int{}, Attempts: map[string]int{}}
 	for _, e := range c.refused {
 		r.Refused = append(r.Refused, refusal{e.Line, e.Error()})
 	}
@@ -151,7 +152,8 @@ func (c *coordinator) report(ctx context.Context, db store.Store[store.Unit]) (*
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.counts.Add(c.last.Counts)
-	r.Run = runFigures{time.Since(c.started).Round(time.Millisecond).Seconds(), c.options.workers, c.killed(), c.counts, chain.Head(), chain.Reorgs,
+	r.Run = runFigures{time.Since(c.started).Round(time.Millisecond).Seconds(), c.options.workers, c.killed(),
+		c.counts, chain.Head(), chain.Reorgs,
 		people{c.operators.cancelled.Load(), c.operators.held.Load(), c.operators.bumped.Load(), c.operators.refused.Load(),
 			c.operators.explained.Load()}}
 	return r, nil

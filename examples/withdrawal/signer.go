@@ -48,7 +48,8 @@ func (s signer) sign(j *withdrawal.Job, nonce, gasPrice uint64, others ...withdr
 
 // cancel makes a version of a batch that pays nobody.
 func (s signer) cancel(b *withdrawal.Batch, gasPrice uint64) (raw []byte, hash string, err error) {
-	return node.Sign(s.key(b.Wallet), node.Tx{Nonce: b.Nonce, To: s.address(b.Wallet), Asset: node.GasAsset, Amount: "0", GasPrice: gasPrice, Reference: b.ID.String()})
+	return node.Sign(s.key(b.Wallet), node.Tx{Nonce: b.Nonce, To: s.address(b.Wallet), Asset: node.GasAsset, Amount: "0",
+		GasPrice: gasPrice, Reference: b.ID.String()})
 }
 
 func symbolOf(assetID uuid.UUID) (string, error) {

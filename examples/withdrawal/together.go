@@ -42,7 +42,8 @@ func (p *builder) handle(ctx context.Context, work store.BatchWork) store.BatchR
 
 func (p *builder) giveBack(members []withdrawal.Withdrawal, why error) (r store.BatchResult) {
 	for i := range members {
-		r.Members = append(r.Members, result(members[i], withdrawal.GivenBack{By: p.by(), Fence: members[i].Job.Lease.Fence, For: 100 * time.Millisecond, Reason: why.Error()}))
+		r.Members = append(r.Members, result(members[i], withdrawal.GivenBack{By: p.by(), Fence: members[i].Job.Lease.Fence,
+			For: 100 * time.Millisecond, Reason: why.Error()}))
 	}
 	return r
 }
@@ -50,7 +51,8 @@ func (p *builder) giveBack(members []withdrawal.Withdrawal, why error) (r store.
 // send reports Done, or not: either way it is looked up.
 func (p *builder) send(ctx context.Context, b *withdrawal.Batch, raw []byte, hash string) store.BatchResult {
 	err := p.node.Send(ctx, raw)
-	return store.BatchResult{Batch: b.ID, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: p.by(), Fence: b.Lease.Fence, Hash: hash, Done: err == nil}}}
+	return store.BatchResult{Batch: b.ID, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: p.by(), Fence: b.Lease.Fence,
+		Hash: hash, Done: err == nil}}}
 }
 
 // sign pays all of them, or nobody: the funds of the sample are ample.
@@ -195,7 +197,8 @@ func shown(b *withdrawal.Payout, f *node.Found) (all []withdrawal.Transfer, told
 	}
 	if slices.ContainsFunc(b.Txs, func(v withdrawal.BatchTx) bool { return statemachine.SameHash(v.Hash, f.Hash) }) {
 		for i, t := range f.Tx.Transfers() {
-			all = append(all, withdrawal.Transfer{Output: uint32(i), Payee: t.To, AssetOnChain: assets[t.Asset].id(t.Asset), AmountRaw: withdrawal.Raw(t.Amount)})
+			all = append(all, withdrawal.Transfer{Output: uint32(i), Payee: t.To, AssetOnChain: assets[t.Asset].id(t.Asset),
+				AmountRaw: withdrawal.Raw(t.Amount)})
 		}
 		return all, true
 	}

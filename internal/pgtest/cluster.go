@@ -28,7 +28,8 @@ type Cluster struct {
 // what it does is what any other one does, in two thirds of the processor time.
 // (synchronous_commit is not among them, since package sqlstore refuses a server
 // that has it off.)
-var throwaway = []string{"full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "autovacuum=off", "plan_cache_mode=force_generic_plan", "track_activities=off", "track_counts=off", "update_process_title=off"}
+var throwaway = []string{"full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "autovacuum=off",
+	"plan_cache_mode=force_generic_plan", "track_activities=off", "track_counts=off", "update_process_title=off"}
 
 // Private starts a server that is this test's alone, so that the test may crash
 // it. SETTLE_TEST_POSTGRES does not matter; without installed binaries the test
@@ -63,7 +64,8 @@ func (c *Cluster) Crash() error {
 func (c *Cluster) Start() error {
 	socket, log := filepath.Join(c.dir, "socket"), new(bytes.Buffer)
 	args := []string{"-D", filepath.Join(c.dir, "data"), "-k", socket}
-	for _, setting := range append([]string{"listen_addresses=", "fsync=off", "max_connections=100", "shared_buffers=64MB", "max_wal_size=128MB", "jit=off", "dynamic_shared_memory_type=mmap"}, c.settings...) {
+	for _, setting := range append([]string{"listen_addresses=", "fsync=off", "max_connections=100", "shared_buffers=64MB",
+		"max_wal_size=128MB", "jit=off", "dynamic_shared_memory_type=mmap"}, c.settings...) {
 		args = append(args, "-c", setting)
 	}
 	cmd := c.command("postgres", args...)
@@ -175,7 +177,8 @@ func (c *Cluster) command(name string, args ...string) *exec.Cmd {
 	}
 	cmd := exec.Command(name, args...)
 	cmd.Dir = c.dir
-	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+c.dir, "MALLOC_TRIM_THRESHOLD_=67108864", "MALLOC_TOP_PAD_=4194304", "MALLOC_MMAP_THRESHOLD_=33554432")
+	cmd.Env = append(os.Environ(), "LC_ALL=C", "HOME="+c.dir, "MALLOC_TRIM_THRESHOLD_=67108864", "MALLOC_TOP_PAD_=4194304",
+		"MALLOC_MMAP_THRESHOLD_=33554432")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.as}
 	return cmd
 }

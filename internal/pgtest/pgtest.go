@@ -244,7 +244,8 @@ func binaries() (string, error) {
 	if path, err := exec.LookPath("postgres"); err == nil {
 		found = append(found, path)
 	}
-	for _, pattern := range []string{"/usr/pgsql-*/bin/postgres", "/opt/homebrew/opt/postgresql*/bin/postgres", "/usr/local/opt/postgresql*/bin/postgres"} {
+	for _, pattern := range []string{"/usr/pgsql-*/bin/postgres", "/opt/homebrew/opt/postgresql*/bin/postgres",
+		"/usr/local/opt/postgresql*/bin/postgres"} {
 		more, _ := filepath.Glob(pattern)
 		found = append(found, more...)
 	}

@@ -50,7 +50,8 @@ func all() []settings {
 	swaps := swap.DefaultPolicy()
 	swaps.USDCQuarantineAccount, swaps.USDDQuarantineAccount = "quarantine-usdc", "quarantine-usdd"
 	swaps.OwnAccounts = []string{swaps.USDCQuarantineAccount, swaps.USDDQuarantineAccount}
-	relays, withdrawals, refreshes, charges := relaysync.DefaultPolicy(), withdrawal.DefaultPolicy(), refresh.DefaultPolicy(), dunning.DefaultPolicy()
+	relays, withdrawals, refreshes, charges := relaysync.DefaultPolicy(), withdrawal.DefaultPolicy(),
+		refresh.DefaultPolicy(), dunning.DefaultPolicy()
 	relays.RelayDomain = "relays.example"
 	return []settings{
 		validated("withdrawal.Policy", "withdrawal", &withdrawals),

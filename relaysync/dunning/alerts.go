@@ -16,6 +16,7 @@ func AlertKinds() []statemachine.AlertKind {
 		{Name: "never arrives", Person: true,
 			Ends: "mend why the provider does not get the charge, which is made again each Policy.ChargeAgain, or not at all where the " +
 				"tenant's method charges no more; or Resolved, Failed, once it cannot arrive any more"},
-		{Name: "overpaid", Person: true, Ends: "give back what is beyond what was owed (all of a payment that is not PaidKey), then Acknowledged"},
+		{Name: "overpaid", Person: true,
+			Ends: "give back what is beyond what was owed (all of a payment that is not PaidKey), then Acknowledged"},
 	}
 }

@@ -224,7 +224,8 @@ func (c *step) refuse(err error, reason string) error {
 	if s := c.Old.Tenant.Status(); s != 0 {
 		state = s.String()
 	}
-	return &statemachine.Refusal{Err: err, Machine: TenantMachine.Name(), ID: statemachine.Bounded(id, MaxID), State: state, Event: c.event(), Reason: reason}
+	return &statemachine.Refusal{Err: err, Machine: TenantMachine.Name(), ID: statemachine.Bounded(id, MaxID), State: state,
+		Event: c.event(), Reason: reason}
 }
 
 // word reports whether s can be an id or a key.

@@ -99,7 +99,8 @@ func (p *Policy) issue(c *step, e *Issued) error {
 	if open >= MaxInvoices {
 		return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("%d invoices are open", open))
 	}
-	return c.move(onIssue, Invoice{ID: e.Invoice, Tenant: c.Old.Tenant.ID, Amount: e.Amount, Issued: e.Amount, CreatedAt: created, Charge: ChargeNone})
+	return c.move(onIssue, Invoice{ID: e.Invoice, Tenant: c.Old.Tenant.ID, Amount: e.Amount, Issued: e.Amount,
+		CreatedAt: created, Charge: ChargeNone})
 }
 
 func (c *step) amend(e *Amended) error {

@@ -48,15 +48,18 @@ func Check(a Account) error {
 func (i *Invoice) rules(t *Tenant) []rule {
 	out := i.Charge != ChargeNone
 	return []rule{
-		{i.Version >= 1 && i.Tenant == t.ID && word(i.ID) && i.Amount >= 0 && !i.CreatedAt.IsZero(), "an invoice has a version, its tenant, an amount and a time"},
+		{i.Version >= 1 && i.Tenant == t.ID && word(i.ID) && i.Amount >= 0 && !i.CreatedAt.IsZero(),
+			"an invoice has a version, its tenant, an amount and a time"},
 		{i.Issued == -1 || i.Issued >= i.Amount, "an amount is lowered, never raised"},
 		{i.PaidAt.IsZero() || i.VoidedAt.IsZero(), "an invoice is paid or void"},
 		{i.PaidAt.IsZero() == (i.Method == 0), "exactly a paid invoice says how"},
 		{i.Charge.Valid() && i.Attempts >= 0, "a charge has a state, a count is not negative"},
-		{!out || i.ChargeKey == i.Key() && !i.ChargeAt.IsZero() && !i.ChargeAfter.IsZero(), "a charge that is out has its key, its time and its look-up"},
+		{!out || i.ChargeKey == i.Key() && !i.ChargeAt.IsZero() && !i.ChargeAfter.IsZero(),
+			"a charge that is out has its key, its time and its look-up"},
 		{!out || i.Status() != InvoiceOpen || i.ChargeAmount == i.Amount, "a charge that is out is of what is owed"},
 		{i.PaidKey == "" || !i.PaidAt.IsZero(), "what a charge or a payment paid is paid"},
-		{i.OverpaidAt.IsZero() == (i.Overpaid == "") && (i.Overpaid == "" || i.Status() != InvoiceOpen), "an overpayment is of what was paid or void"},
+		{i.OverpaidAt.IsZero() == (i.Overpaid == "") && (i.Overpaid == "" || i.Status() != InvoiceOpen),
+			"an overpayment is of what was paid or void"},
 		{(i.Notice == "" || !i.NotifiedAt.IsZero()) && !i.PriorNotifiedAt.After(i.NotifiedAt), "a message has its time, after the one before"},
 		{len(i.PaymentError) <= MaxText, "an error is bounded"},
 	}

@@ -144,8 +144,9 @@ func (invoiceTrigger) Kind() string    { return "invoice trigger" }
 func (invoiceTrigger) Names() []string { return triggerNames[:onEnrol-1] }
 
 const (
-	extAnswer    = "what is known of a charge is on file, whatever becomes of the invoice and the tenant"
-	extHost      = "every event of an invoice, and every relay that is provided for, moves the tenant's version, so that no decision outlives it"
+	extAnswer = "what is known of a charge is on file, whatever becomes of the invoice and the tenant"
+	extHost   = "every event of an invoice, and every relay that is provided for, moves the tenant's version, so that no decision " +
+		"outlives it"
 	extIntent    = "intent before effect: a charge that is found open is looked up, never made again"
 	extClock     = "a clock that was wrong leaves nothing that the right one cannot mend"
 	extReinstate = "a payment does not undo a churn: the host or an operator does"
@@ -183,7 +184,8 @@ var TenantMachine = statemachine.Must("tenant", join(
 	stay(TenantActive, extAnswer, onUnclear, onDefer, onNeverArrived, onOverpaid, onAcknowledge, onNoticeFailed, onNoticeSent, onLookBack),
 	stay(TenantChurned, extHost, onMethod, onIssue, onAmend, onPay, onVoid),
 	stay(TenantChurned, extClock, onRedate),
-	stay(TenantChurned, extAnswer, onCharged, onRefused, onUnclear, onDefer, onNeverArrived, onOverpaid, onAcknowledge, onNoticeFailed, onNoticeSent),
+	stay(TenantChurned, extAnswer, onCharged, onRefused, onUnclear, onDefer, onNeverArrived, onOverpaid, onAcknowledge,
+		onNoticeFailed, onNoticeSent),
 ), statemachine.Cyclic)
 
 func invs(triggers ...Trigger) (all []InvoiceTrigger) {
@@ -195,8 +197,10 @@ func invs(triggers ...Trigger) (all []InvoiceTrigger) {
 
 // InvoiceMachine is the law of an invoice.
 var InvoiceMachine = statemachine.Must("invoice", join(
-	[]invoiceEdge{{From: 0, Trigger: InvoiceTrigger(onIssue), To: InvoiceOpen}, {From: InvoiceOpen, Trigger: InvoiceTrigger(onCharged), To: InvoicePaid},
-		{From: InvoiceOpen, Trigger: InvoiceTrigger(onPay), To: InvoicePaid}, {From: InvoiceOpen, Trigger: InvoiceTrigger(onVoid), To: InvoiceVoid}},
+	[]invoiceEdge{{From: 0, Trigger: InvoiceTrigger(onIssue), To: InvoiceOpen}, {From: InvoiceOpen,
+		Trigger: InvoiceTrigger(onCharged), To: InvoicePaid},
+		{From: InvoiceOpen, Trigger: InvoiceTrigger(onPay), To: InvoicePaid}, {From: InvoiceOpen,
+			Trigger: InvoiceTrigger(onVoid), To: InvoiceVoid}},
 	stay(InvoiceOpen, "", invs(onRefused, onNotice)...),
 	stay(InvoiceOpen, extIntent, invs(onCharge)...),
 	stay(InvoiceOpen, extClock, invs(onRedate)...),

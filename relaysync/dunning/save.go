@@ -9,7 +9,8 @@ import (
 // Complete checks that the log has one line for each new version of the tenant
 // and of each invoice, see [statemachine.Complete].
 func (c *Change) Complete() error {
-	records := []statemachine.Versions[string]{{Machine: TenantMachine.Name(), ID: c.New.Tenant.ID, Old: c.Old.Tenant.Version, New: c.New.Tenant.Version}}
+	records := []statemachine.Versions[string]{{Machine: TenantMachine.Name(), ID: c.New.Tenant.ID,
+		Old: c.Old.Tenant.Version, New: c.New.Tenant.Version}}
 	c.Changed(func(old, now *Invoice) {
 		records = append(records, statemachine.Versions[string]{Machine: InvoiceMachine.Name(), ID: now.ID, Old: old.Version, New: now.Version})
 	})

@@ -96,7 +96,8 @@ func (c *Change) Merge(next *Change) bool {
 // Complete checks that the log has one line for each new version, see
 // [statemachine.Complete].
 func (c *Change) Complete() error {
-	return statemachine.Complete(c.Log, statemachine.Versions[Scope]{Machine: Machine.Name(), ID: c.New.Scope, Old: c.Old.Version, New: c.New.Version})
+	return statemachine.Complete(c.Log, statemachine.Versions[Scope]{Machine: Machine.Name(), ID: c.New.Scope,
+		Old: c.Old.Version, New: c.New.Version})
 }
 
 // ScopeOf is the scope of an event.
@@ -184,7 +185,7 @@ func (c *step) stop(e *Stopped) error {
 	if c.Old.Level >= e.Level {
 		return nil
 	}
-	return c.setLevel(map[Level]Trigger{Begin: OnStopBegin, All: OnStopAll, Send: OnStopSend}[e.Level], e.Reason)
+	return c.setLevel(map[Level]Trigger{Begin: onStopBegin, All: onStopAll, Send: onStopSend}[e.Level], e.Reason)
 }
 
 func (c *step) start(e *Started) error {
@@ -213,7 +214,7 @@ func (c *step) start(e *Started) error {
 			return c.refuse(e.Unsettled, "")
 		}
 		c.New.Recovering, c.New.Recovery, c.New.Generation, c.New.RecoveredAt = false, 0, is.Generation, c.by.At
-		return c.move(OnRecovered, e.Reason)
+		return c.move(onRecovered, e.Reason)
 	}
 	switch {
 	case e.To > max(c.Old.Level, On):
@@ -221,7 +222,7 @@ func (c *step) start(e *Started) error {
 	case e.To == max(c.Old.Level, On):
 		return nil
 	}
-	return c.setLevel(map[Level]Trigger{On: OnStart, Begin: OnLowerBegin, All: OnLowerAll}[e.To], e.Reason)
+	return c.setLevel(map[Level]Trigger{On: onStart, Begin: onLowerBegin, All: onLowerAll}[e.To], e.Reason)
 }
 
 func (c *step) recover(e *Recovering) error {
@@ -234,7 +235,8 @@ func (c *step) recover(e *Recovering) error {
 	case e.Generation < 1:
 		return c.refuse(statemachine.ErrInvalid, "the generation of a database that was put back is 1 or more")
 	case e.Generation < o.Generation:
-		return c.refuse(statemachine.ErrConflict, fmt.Sprintf("it was said of generation %d, and the switch is of %d", e.Generation, o.Generation))
+		return c.refuse(statemachine.ErrConflict, fmt.Sprintf("it was said of generation %d, and the switch is of %d", e.Generation,
+			o.Generation))
 	case e.Generation == o.Generation && !o.Recovering:
 		return c.refuse(statemachine.ErrIllegal, "it was started in this generation")
 	case e.Generation == o.Generation && e.Level == o.Recovery:
@@ -243,7 +245,7 @@ func (c *step) recover(e *Recovering) error {
 		return c.refuse(statemachine.ErrForbidden, "only an operator lets more go on while it is recovering")
 	}
 	c.New.Recovering, c.New.Recovery, c.New.Generation, c.New.RecoveredAt = true, e.Level, e.Generation, c.by.At
-	return c.move(OnRestored, e.Reason)
+	return c.move(onRestored, e.Reason)
 }
 
 // wellSaid checks what every event says, then the version.
@@ -276,7 +278,8 @@ func (c *step) move(on Trigger, reason string) error {
 }
 
 func (c *step) refuse(err error, reason string) error {
-	r := &statemachine.Refusal{Err: err, Machine: Machine.Name(), ID: statemachine.Bounded(string(c.New.Scope), 2*MaxScope), Event: statemachine.EventName(c.ev), Reason: reason}
+	r := &statemachine.Refusal{Err: err, Machine: Machine.Name(), ID: statemachine.Bounded(string(c.New.Scope), 2*MaxScope),
+		Event: statemachine.EventName(c.ev), Reason: reason}
 	if c.Old.Level != 0 {
 		r.State = c.Old.Level.String()
 	}

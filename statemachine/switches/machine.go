@@ -3,18 +3,18 @@ package switches
 import "github.com/settlehq/settle/statemachine"
 
 // Trigger is what moves a switch.
-// Values: OnStopBegin, OnStopAll, OnStopSend, OnStart, OnLowerBegin, OnLowerAll, OnRestored, OnRecovered.
+// Values: onStopBegin, onStopAll, onStopSend, onStart, onLowerBegin, onLowerAll, onRestored, onRecovered.
 type Trigger = statemachine.Enum[trigger]
 
 const (
-	OnStopBegin  Trigger = iota + 1 // nothing begins from now on
-	OnStopAll                       // no refund and no quarantine of a swap begins either
-	OnStopSend                      // nothing is handed out to be sent either
-	OnStart                         // everything runs
-	OnLowerBegin                    // a stop at all or send becomes one at begin
-	OnLowerAll                      // a stop at send becomes one at all
-	OnRestored                      // the database was put back to an earlier state
-	OnRecovered                     // an operator says that all is known that the database had forgotten
+	onStopBegin  Trigger = iota + 1 // nothing begins from now on
+	onStopAll                       // no refund and no quarantine of a swap begins either
+	onStopSend                      // nothing is handed out to be sent either
+	onStart                         // everything runs
+	onLowerBegin                    // a stop at all or send becomes one at begin
+	onLowerAll                      // a stop at send becomes one at all
+	onRestored                      // the database was put back to an earlier state
+	onRecovered                     // an operator says that all is known that the database had forgotten
 )
 
 type trigger struct{}
@@ -22,38 +22,39 @@ type trigger struct{}
 func (trigger) Kind() string    { return "trigger of a switch" }
 func (trigger) Names() []string { return triggerNames }
 
-var triggerNames = []string{"stop beginning", "stop all", "stop sending", "start", "lower to begin", "lower to all", "restored", "recovered"}
+var triggerNames = []string{"stop beginning", "stop all", "stop sending", "start", "lower to begin",
+	"lower to all", "restored", "recovered"}
 
 // Machine is the law of a switch. Its state is the level that a person gave. No state
 // is an end, and none waits for anything: a person moves it, and a crash leaves it as
 // it is.
 var Machine = statemachine.Must("switch", []statemachine.Edge[Level, Trigger]{
-	{From: 0, Trigger: OnStopBegin, To: Begin},
-	{From: 0, Trigger: OnStopAll, To: All},
-	{From: 0, Trigger: OnStopSend, To: Send},
-	{From: 0, Trigger: OnRestored, To: On},
-	{From: 0, Trigger: OnRecovered, To: On},
+	{From: 0, Trigger: onStopBegin, To: Begin},
+	{From: 0, Trigger: onStopAll, To: All},
+	{From: 0, Trigger: onStopSend, To: Send},
+	{From: 0, Trigger: onRestored, To: On},
+	{From: 0, Trigger: onRecovered, To: On},
 
-	{From: On, Trigger: OnStopBegin, To: Begin},
-	{From: On, Trigger: OnStopAll, To: All},
-	{From: On, Trigger: OnStopSend, To: Send},
-	{From: Begin, Trigger: OnStopAll, To: All},
-	{From: Begin, Trigger: OnStopSend, To: Send},
-	{From: All, Trigger: OnStopSend, To: Send},
+	{From: On, Trigger: onStopBegin, To: Begin},
+	{From: On, Trigger: onStopAll, To: All},
+	{From: On, Trigger: onStopSend, To: Send},
+	{From: Begin, Trigger: onStopAll, To: All},
+	{From: Begin, Trigger: onStopSend, To: Send},
+	{From: All, Trigger: onStopSend, To: Send},
 
-	{From: Begin, Trigger: OnStart, To: On},
-	{From: All, Trigger: OnStart, To: On},
-	{From: Send, Trigger: OnStart, To: On},
-	{From: All, Trigger: OnLowerBegin, To: Begin},
-	{From: Send, Trigger: OnLowerBegin, To: Begin},
-	{From: Send, Trigger: OnLowerAll, To: All},
+	{From: Begin, Trigger: onStart, To: On},
+	{From: All, Trigger: onStart, To: On},
+	{From: Send, Trigger: onStart, To: On},
+	{From: All, Trigger: onLowerBegin, To: Begin},
+	{From: Send, Trigger: onLowerBegin, To: Begin},
+	{From: Send, Trigger: onLowerAll, To: All},
 
-	{From: On, Trigger: OnRestored, To: On},
-	{From: Begin, Trigger: OnRestored, To: Begin},
-	{From: All, Trigger: OnRestored, To: All},
-	{From: Send, Trigger: OnRestored, To: Send},
-	{From: On, Trigger: OnRecovered, To: On},
-	{From: Begin, Trigger: OnRecovered, To: Begin},
-	{From: All, Trigger: OnRecovered, To: All},
-	{From: Send, Trigger: OnRecovered, To: Send},
+	{From: On, Trigger: onRestored, To: On},
+	{From: Begin, Trigger: onRestored, To: Begin},
+	{From: All, Trigger: onRestored, To: All},
+	{From: Send, Trigger: onRestored, To: Send},
+	{From: On, Trigger: onRecovered, To: On},
+	{From: Begin, Trigger: onRecovered, To: Begin},
+	{From: All, Trigger: onRecovered, To: All},
+	{From: Send, Trigger: onRecovered, To: Send},
 }, statemachine.Cyclic)

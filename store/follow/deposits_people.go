@@ -44,7 +44,8 @@ func ReverseDeposit(ctx context.Context, db *sqlstore.Store, op wire.OutPoint, a
 }
 
 // reverse returns the fact, and [statemachine.JournalSame] where it was posted before.
-func reverse(ctx context.Context, tx sqlstore.Tx, unit store.Unit, op wire.OutPoint, actor, reason string, fn DepositFunc) (fact Fact, outcome string, err error) {
+func reverse(ctx context.Context, tx sqlstore.Tx, unit store.Unit, op wire.OutPoint, actor, reason string,
+	fn DepositFunc) (fact Fact, outcome string, err error) {
 	of, err := sqlstore.DepositsOf(unit)
 	if err != nil {
 		return fact, "", err

@@ -146,7 +146,8 @@ func (w batches) Due(q store.DueBatches) (found []withdrawal.Payout, err error) 
 // NextDue implements [store.BatchRecords].
 func (w batches) NextDue(q store.DueBatches) (next time.Time, err error) {
 	w.confirmingBatches(q.Chain, func(b *withdrawal.Batch) {
-		if at, ok := withdrawal.BatchDueAt(q.Kind, b, q.Grace); ok && at.After(q.Now) && w.offers(q.Kind, b) && (next.IsZero() || at.Before(next)) {
+		if at, ok := withdrawal.BatchDueAt(q.Kind, b, q.Grace); ok && at.After(q.Now) && w.offers(q.Kind, b) &&
+			(next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	})

@@ -15,7 +15,8 @@ const keyDue = "d"
 
 // dueOf returns up to limit aggregates that are due at now, in the order of
 // a prefix of the index, as get reads them.
-func dueOf[K comparable, V, A any](t *tx, all *rows[K, V], prefix string, now time.Time, limit int, get func(...K) ([]A, error)) ([]A, error) {
+func dueOf[K comparable, V, A any](t *tx, all *rows[K, V], prefix string, now time.Time, limit int,
+	get func(...K) ([]A, error)) ([]A, error) {
 	if err := t.writes(); err != nil {
 		return nil, err // it locks
 	}
@@ -111,7 +112,8 @@ func saveFreed[C any](t *tx, changes []C, frees func(*C) bool, save func(*C) err
 
 // renewAll moves the ends of the leases of records that are held under their
 // fence at now, and returns whose are lost.
-func renewAll[K comparable, V any](t *tx, all *rows[K, V], now time.Time, leases []store.Lease[K], lease func(*V) *statemachine.Lease) (lost []K, err error) {
+func renewAll[K comparable, V any](t *tx, all *rows[K, V], now time.Time, leases []store.Lease[K],
+	lease func(*V) *statemachine.Lease) (lost []K, err error) {
 	if err := t.writes(); err != nil {
 		return nil, err
 	}

@@ -57,7 +57,10 @@ func newRefreshTables() *refreshTables {
 				}
 				return keys
 			},
-			unique: []unique[refresh.Job]{ruleRecovery: {func(j *refresh.Job) any { return unless(j.Cause != refresh.Recovery || !j.Live(), j.XpubVan) },
+			unique: []unique[refresh.Job]{ruleRecovery: {func(j *refresh.Job) any {
+				return unless(j.Cause != refresh.Recovery || !j.Live(),
+					j.XpubVan)
+			},
 				func(j *refresh.Job) error {
 					return &refresh.TakenError{Err: refresh.ErrRecovering, By: j.ID.String()}
 				}}},
@@ -275,7 +278,8 @@ func (r refreshes) Renew(now, until time.Time, held ...store.RefreshLease) (lost
 		return nil, err
 	}
 	for _, h := range held {
-		ok := (h.Slot == 0 || renewed(r.tx, r.wallets, h.XpubVan, h.Slot, now, until, func(w *refresh.Wallet) *statemachine.Lease { return &w.Lease })) &&
+		ok := (h.Slot == 0 || renewed(r.tx, r.wallets, h.XpubVan, h.Slot, now, until,
+			func(w *refresh.Wallet) *statemachine.Lease { return &w.Lease })) &&
 			(h.Job == uuid.Nil || renewed(r.tx, r.jobs, h.Job, h.Fence, now, until, func(j *refresh.Job) *statemachine.Lease { return &j.Lease })) &&
 			(h.Lock == 0 || renewed(r.tx, r.locks, h.XpubVan, h.Lock, now, until, func(l *refresh.Lock) *statemachine.Lease { return &l.Lease }))
 		if !ok {

@@ -50,7 +50,8 @@ func (r refreshes) saveLock(old, now *refresh.Lock) error {
 		r.locks.remove(r.tx, old.XpubVan)
 		return nil
 	case stored != nil && now.LockedAt.Before(stored.Lease.Until) && now.Lease.Fence != stored.Lease.Fence:
-		return &statemachine.Refusal{Err: statemachine.ErrHeld, Machine: r.locks.machine, ID: now.XpubVan, Event: "save", Reason: "by " + stored.Lease.Holder}
+		return &statemachine.Refusal{Err: statemachine.ErrHeld, Machine: r.locks.machine, ID: now.XpubVan, Event: "save",
+			Reason: "by " + stored.Lease.Holder}
 	}
 	l := *now
 	return r.locks.put(r.tx, &l)

@@ -165,7 +165,8 @@ func (r *rows[K, V]) groups(prefix string, size int, visit func(prefix string)) 
 }
 
 func conflict(machine string, id any, format string, args ...any) error {
-	return &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: machine, ID: fmt.Sprint(id), Event: "save", Reason: fmt.Sprintf(format, args...)}
+	return &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: machine, ID: fmt.Sprint(id), Event: "save",
+		Reason: fmt.Sprintf(format, args...)}
 }
 
 // The parts of an index key.

@@ -50,7 +50,8 @@ type discrepancyKey struct {
 }
 
 func newSwapTables() *swapTables {
-	return &swapTables{deposits: newSwapRows[swap.Deposit](), credits: newSwapRows[swap.Credit](), references: map[uint64]swapIntent{}, signatures: map[string]swapIntent{}, claims: map[string]swapIntent{},
+	return &swapTables{deposits: newSwapRows[swap.Deposit](), credits: newSwapRows[swap.Credit](), references: map[uint64]swapIntent{},
+		signatures: map[string]swapIntent{}, claims: map[string]swapIntent{},
 		waterlines: map[waterlineKey]swap.Waterline{}, known: map[discrepancyKey]int{}}
 }
 
@@ -285,7 +286,8 @@ type swapHouse struct {
 
 func (h swapHouse) Control(lock bool) (swap.Control, error) {
 	if lock && !h.tx.writable {
-		return swap.Control{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: "swap control", Event: "lock", Reason: "a View locks nothing"}
+		return swap.Control{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: "swap control", Event: "lock",
+			Reason: "a View locks nothing"}
 	}
 	return h.control, nil
 }

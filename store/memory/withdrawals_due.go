@@ -69,7 +69,10 @@ func (w withdrawals) due(prefix string, q store.DueWithdrawals) (found []withdra
 	case withdrawal.DueEnqueue:
 		w.requests.scan(prefix, prefix, func(_ string, r *withdrawal.Request) bool { return take(r.ID) })
 	case withdrawal.DueRefund: // by time
-		w.requests.scan(prefix, prefix+laterThan(q.Ahead, 0), func(_ string, r *withdrawal.Request) bool { return asked(r.OfferAt, q.Now, q.Ahead) && take(r.ID) })
+		w.requests.scan(prefix, prefix+laterThan(q.Ahead, 0), func(_ string, r *withdrawal.Request) bool {
+			return asked(r.OfferAt,
+				q.Now, q.Ahead) && take(r.ID)
+		})
 	case withdrawal.DueRebroadcast:
 		return w.dueRebroadcasts(prefix, q)
 	default:
@@ -112,7 +115,8 @@ func (w withdrawals) dueClaims(chain string, q store.DueWithdrawals) (found []wi
 		limit = 1
 	}
 	w.jobs.groups(chain, 16, func(wallet string) {
-		if q.Wallet != uuid.Nil && q.Wallet != uuidAt(wallet, len(chain)) || q.Sequential && w.jobs.holder(ruleSlot, uuidAt(wallet, len(chain))) != nil {
+		if q.Wallet != uuid.Nil && q.Wallet != uuidAt(wallet, len(chain)) || q.Sequential &&
+			w.jobs.holder(ruleSlot, uuidAt(wallet, len(chain))) != nil {
 			return
 		}
 		n := 0

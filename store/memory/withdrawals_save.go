@@ -77,7 +77,8 @@ func (w withdrawals) saveJob(c *withdrawal.Change) error {
 	old, j := &c.Old.Job, c.New.Job
 	if j.ID != old.ID {
 		if w.requests.at[j.Request] == nil {
-			return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: withdrawal.RequestMachine.Name(), ID: j.Request.String(), Event: "save"}
+			return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: withdrawal.RequestMachine.Name(),
+				ID: j.Request.String(), Event: "save"}
 		}
 		if err := w.jobs.insert(w.tx, &j); err != nil {
 			return err

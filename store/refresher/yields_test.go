@@ -27,7 +27,7 @@ func TestFewSlotsAreTaken(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, line := range lines {
-				if line.Trigger == refresh.WalletClaim.String() {
+				if line.Trigger == "claim slot" {
 					takes++
 				}
 			}

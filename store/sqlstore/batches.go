@@ -15,13 +15,15 @@ import (
 )
 
 var (
-	selectBatches = statement{once: true, each: "id uuid", text: "SELECT " + batchTable.columns("x.") + " FROM @withdrawal_batches x WHERE x.id = r.id"}
+	selectBatches = statement{once: true, each: "id uuid", text: "SELECT " + batchTable.columns("x.") +
+		" FROM @withdrawal_batches x WHERE x.id = r.id"}
 	// Versions are never changed, so those that the batch counts are what it had
 	// at the moment when it was read.
 	selectVersions = statement{once: true, each: "id uuid, on_file int", text: "SELECT " + batchTxTable.columns("t.") +
 		" FROM @withdrawal_batch_txs t WHERE t.batch_id = r.id AND t.seq <= r.on_file"}
-	selectMembers = statement{once: true, each: "id uuid", text: "SELECT DISTINCT t.batch_id, t.withdrawal_request_id FROM @withdrawal_txs t WHERE t.batch_id = r.id"}
-	batchIDs      = statement{text: "SELECT x.id FROM @withdrawal_batches x WHERE x.id > $1 ORDER BY x.id LIMIT $2"}
+	selectMembers = statement{once: true, each: "id uuid",
+		text: "SELECT DISTINCT t.batch_id, t.withdrawal_request_id FROM @withdrawal_txs t WHERE t.batch_id = r.id"}
+	batchIDs = statement{text: "SELECT x.id FROM @withdrawal_batches x WHERE x.id > $1 ORDER BY x.id LIMIT $2"}
 )
 
 // batches are the tables of withdrawals as records of batches, which commit with their members.
@@ -123,20 +125,26 @@ func (s *changeset) addBatch(c *withdrawal.BatchChange) {
 const owedBatch = "x.rebroadcast"
 
 // Of a wallet with nonces the lowest that is due.
-var lowestBatch = "x.status = 'confirming' AND " + owedBatch + " AND " + sendAgainAt("x") + " <= {now} AND NOT EXISTS (SELECT 1 FROM @withdrawal_batches l " +
-	"WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND l.nonce < x.nonce AND " + sendAgainAt("l") + " <= {now})"
+var lowestBatch = "x.status = 'confirming' AND " + owedBatch + " AND " + sendAgainAt("x") +
+	" <= {now} AND NOT EXISTS (SELECT 1 FROM @withdrawal_batches l " +
+	"WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND l.nonce < " +
+	"x.nonce AND " + sendAgainAt("l") + " <= {now})"
 
 // dueBatches are the kinds of [withdrawal.BatchDue].
 var dueBatches = map[withdrawal.BatchDue]*dueWork{
-	withdrawal.DueBatchSend: newDue(due{from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming' AND " + owedBatch, at: sendAgainAt("x"),
-		first: lowestBatch, firstFrom: "@withdrawal_batches x", order: "x.next_check_at, x.id", filters: []string{"x.chain_id"}, off: stoppedAt(scopeOfChain, switches.Send)}),
-	withdrawal.DueBatchCheck: newDue(due{from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming'", at: "x.next_check_at", later: owedBatch,
+	withdrawal.DueBatchSend: newDue(due{from: "@withdrawal_batches x", owner: "x.id",
+		where: "x.status = 'confirming' AND " + owedBatch, at: sendAgainAt("x"),
+		first: lowestBatch, firstFrom: "@withdrawal_batches x", order: "x.next_check_at, x.id", filters: []string{"x.chain_id"},
+		off: stoppedAt(scopeOfChain, switches.Send)}),
+	withdrawal.DueBatchCheck: newDue(due{from: "@withdrawal_batches x", owner: "x.id", where: "x.status = 'confirming'",
+		at: "x.next_check_at", later: owedBatch,
 		order: "x.next_check_at, x.id", filters: []string{"x.chain_id"}}),
 }
 
 // Due implements [store.BatchRecords].
 func (w batches) Due(q store.DueBatches) ([]withdrawal.Payout, error) {
-	found, _, err := dueOf(w.tx, withdrawal.BatchMachine.Name(), dueBatches[q.Kind], q.Now, q.Ahead, q.Grace, q.Limit, w.Get, given(q.Chain)...)
+	found, _, err := dueOf(w.tx, withdrawal.BatchMachine.Name(), dueBatches[q.Kind], q.Now, q.Ahead, q.Grace,
+		q.Limit, w.Get, given(q.Chain)...)
 	return found, err
 }
 
@@ -155,7 +163,8 @@ func (w batches) Renew(now time.Time, held ...store.Lease[uuid.UUID]) (lost []uu
 // listedBatches are the conditions of a list of batches by its kind. $4 to $6 are
 // chain, wallet and holder, NULL for any; $7 is now.
 var listedBatches = func() map[listKey]*statement {
-	member := "x.status = 'confirming' AND EXISTS (SELECT 1 FROM @withdrawal_queue j JOIN @withdrawal_requests q ON q.id = j.withdrawal_request_id WHERE j.batch_id = x.id AND "
+	member := "x.status = 'confirming' AND EXISTS (SELECT 1 FROM @withdrawal_queue j JOIN @withdrawal_requests q ON q.id = " +
+		"j.withdrawal_request_id WHERE j.batch_id = x.id AND "
 	all := map[listKey]*statement{}
 	for by, where := range map[string]string{
 		heldBatches:                          "x.lease_holder = $6", // by its index
@@ -167,7 +176,8 @@ var listedBatches = func() map[listKey]*statement {
 		withdrawal.ListCheckOverdue.String(): "x.status = 'confirming' AND x.next_check_at < $7 AND " + anyHolder,
 	} {
 		for _, backwards := range []bool{false, true} {
-			all[listKey{by, backwards}] = &statement{text: listText("SELECT x.id FROM @withdrawal_batches x WHERE "+where+" AND (x.chain_id = $4 OR $4 IS NULL) "+
+			all[listKey{by, backwards}] = &statement{text: listText("SELECT x.id FROM @withdrawal_batches x WHERE "+where+
+				" AND (x.chain_id = $4 OR $4 IS NULL) "+
 				"AND (x.operation_wallet_address_id = $5 OR $5 IS NULL)", "x.", backwards)}
 		}
 	}
@@ -205,7 +215,8 @@ func (w batches) List(q store.ListBatches) ([]withdrawal.Payout, error) {
 }
 
 // What the index has is in lower case; whether a form is, Go says.
-var versionsByHash = statement{text: fmt.Sprintf("SELECT DISTINCT t.batch_id, t.tx_hash FROM @withdrawal_batch_txs t WHERE lower(t.tx_hash) IN (lower($1), '0x' || lower($1)) "+
+var versionsByHash = statement{text: fmt.Sprintf("SELECT DISTINCT t.batch_id, t.tx_hash FROM @withdrawal_batch_txs t WHERE "+
+	"lower(t.tx_hash) IN (lower($1), '0x' || lower($1)) "+
 	"ORDER BY 1 LIMIT %d", store.MaxPage)}
 
 // ByHash implements [store.BatchRecords].

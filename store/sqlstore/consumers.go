@@ -133,12 +133,14 @@ var (
 	generationsOf = statement{set: "machine text, id text, version int", text: "SELECT x.machine, x.id, x.version, " +
 		"(SELECT max(p.generation) FROM @settle_places p WHERE p.lines < x.n) FROM {set} " +
 		"JOIN @transitions x ON x.machine = r.machine AND x.id = r.id AND x.version = r.version"}
-	dueParked = statement{text: "SELECT " + parkedTable.columns("x.") + " FROM @settle_parked x WHERE x.consumer = $1 AND (x.next_try <= $2 OR x.next_try > $3) " +
+	dueParked = statement{text: "SELECT " + parkedTable.columns("x.") +
+		" FROM @settle_parked x WHERE x.consumer = $1 AND (x.next_try <= $2 OR x.next_try > $3) " +
 		"AND NOT EXISTS (SELECT 1 FROM @settle_parked e WHERE e.consumer = x.consumer AND e.aggregate = x.aggregate AND e.n < x.n) " +
 		"ORDER BY x.next_try, x.n LIMIT 1"}
 	countParked  = statement{text: "SELECT count(*), coalesce(max(n), 0) FROM @settle_parked WHERE consumer = $1"}
 	oldestParked = statement{text: "SELECT " + parkedTable.columns("x.") + " FROM @settle_parked x WHERE x.consumer = $1 ORDER BY x.n LIMIT 1"}
-	allConsumers = statement{text: "SELECT " + consumerTable.columns("x.") + " FROM @settle_consumers x WHERE x.name > $1 ORDER BY x.name LIMIT $2"}
+	allConsumers = statement{text: "SELECT " + consumerTable.columns("x.") +
+		" FROM @settle_consumers x WHERE x.name > $1 ORDER BY x.name LIMIT $2"}
 	alterParked  = parkedTable.alter()
 	deleteParked = statement{text: "DELETE FROM @settle_parked WHERE consumer = $1 AND n = $2"}
 

@@ -22,7 +22,8 @@
 // needs no pause: the old binaries go on beside an additive migration, log it when
 // they open the database, and are refused with [ErrNewerTables] where it left them no
 // room. A process that runs meanwhile is refused where it begins something (it asks the switch, or the
-// database for the time), and whatever would write a line of the log. Numbers grow over all domains; what counts is the set of those that were run.
+// database for the time), and whatever would write a line of the log. Numbers grow over all domains; what counts is the set of those
+// that were run.
 //
 // [Options.Schema] keeps our tables apart from others: a schema on PostgreSQL, the
 // beginning of all names on SQLite.

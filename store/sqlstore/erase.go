@@ -105,5 +105,6 @@ func (e erasable) statement() *statement {
 	if len(e.recordBy) > 1 {
 		of = e.recordBy[0] + " = $1 AND " + e.recordBy[1] + " = $2"
 	}
-	return &statement{text: "UPDATE @" + e.table + " SET " + strings.Join(set, ", ") + " WHERE " + of + " AND (" + strings.Join(some, " OR ") + ")"}
+	return &statement{text: "UPDATE @" + e.table + " SET " + strings.Join(set,
+		", ") + " WHERE " + of + " AND (" + strings.Join(some, " OR ") + ")"}
 }

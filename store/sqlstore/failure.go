@@ -115,12 +115,14 @@ func cause(err error) error {
 	case s == "42P01" || s == "3F000" || c == sqliteError && strings.Contains(err.Error(), "no such table"):
 		return because(ErrNoTables, "run Migrate", err)
 	case s == "42P05" || s == "26000" || s == "08P01" && strings.Contains(err.Error(), "prepared statement"):
-		return because(ErrConnection, "something between us and the server, such as pgbouncer in transaction pooling, gives one connection to several sessions, "+
-			"and prepared statements get mixed up: with pgx set default_query_exec_mode=cache_describe, exec or simple_protocol", err)
+		return because(ErrConnection,
+			"something between us and the server, such as pgbouncer in transaction pooling, gives one connection to several sessions, "+
+				"and prepared statements get mixed up: with pgx set default_query_exec_mode=cache_describe, exec or simple_protocol", err)
 	case s == "25006" || c == sqliteReadOnly:
 		return because(ErrReadOnly, "", err)
 	case c == sqliteCantOpen:
-		return because(ErrCannotOpen, "what was given to sql.Open is no path of a file, its folder is missing, or this process may not write there", err)
+		return because(ErrCannotOpen,
+			"what was given to sql.Open is no path of a file, its folder is missing, or this process may not write there", err)
 	case c == sqliteNotADB:
 		return because(ErrNotADatabase, "", err)
 	case c == sqliteCorrupt || s == "XX001" || s == "XX002":

@@ -14,7 +14,8 @@ import (
 var journalTable = newTable(table[statemachine.JournalLine]{
 	name: "settle_journal",
 	fixed: func(l *statemachine.JournalLine) list {
-		return list{{"at time", always(&l.At)}, {"actor text", always(&l.Actor)}, {"role text", always(&l.Role)}, {"domain text", always(&l.Domain)},
+		return list{{"at time", always(&l.At)}, {"actor text", always(&l.Actor)}, {"role text", always(&l.Role)},
+			{"domain text", always(&l.Domain)},
 			{"machine text", always(&l.Machine)}, {"id text", always(&l.ID)}, {"version int", always(&l.Version)}, {"event text", always(&l.Event)},
 			{"outcome text", always(&l.Outcome)}, {"error text", always(&l.Error)}, {"via text", always(&l.Via)}, {"trace text", always(&l.Trace)}}
 	},
@@ -27,8 +28,9 @@ var (
 		rows := journalTable.fixed(new(statemachine.JournalLine)).spec()
 		into := "INSERT INTO @settle_journal (horizon, " + columnNames(rows, "") + ") SELECT "
 		return map[Dialect]*statement{
-			SQLite:   {once: true, rows: rows, text: into + "0, " + columnNames(rows, "r.") + " FROM {rows}"},
-			Postgres: {once: true, rows: rows, text: into + base + " + pg_current_xact_id()::text::bigint, " + columnNames(rows, "r.") + " FROM {rows} WHERE NOT (SELECT " + restored + ")"},
+			SQLite: {once: true, rows: rows, text: into + "0, " + columnNames(rows, "r.") + " FROM {rows}"},
+			Postgres: {once: true, rows: rows, text: into + base + " + pg_current_xact_id()::text::bigint, " + columnNames(rows,
+				"r.") + " FROM {rows} WHERE NOT (SELECT " + restored + ")"},
 		}
 	}()
 	journalRows   = "SELECT horizon, n, " + journalTable.columns("") + " FROM @settle_journal "

@@ -34,7 +34,8 @@ func inOrderOf[A any](ids []string, load func(set *batch, each func(string, *A))
 // cannot be read, such as a row with a status of a later version, is left out, and why
 // is said: it stays due before others, which are looked for behind it. Where ahead is set,
 // they are those that are due later than ahead, instead of at now.
-func dueOf[K comparable, A any](t *tx, machine string, w *dueWork, now, ahead time.Time, grace time.Duration, limit int, get func(...K) ([]A, error), filters ...any) (found []A, unreadable []error, err error) {
+func dueOf[K comparable, A any](t *tx, machine string, w *dueWork, now, ahead time.Time, grace time.Duration, limit int,
+	get func(...K) ([]A, error), filters ...any) (found []A, unreadable []error, err error) {
 	switch {
 	case w == nil || len(filters) > len(w.filters):
 		return nil, nil, fmt.Errorf("%w: there is no such due work of a %s", statemachine.ErrInvalid, machine)
@@ -140,7 +141,8 @@ type numberedRows[R any] struct {
 func newNumberedRows[R any](t *table[R], number string) *numberedRows[R] {
 	return &numberedRows[R]{t,
 		statement{text: "SELECT pg_advisory_xact_lock(hashtextextended('settle " + t.name + "', 0))"},
-		statement{text: "SELECT " + number + ", " + t.columns("") + " FROM @" + t.name + " WHERE " + number + " > $1 ORDER BY " + number + " LIMIT $2"}}
+		statement{text: "SELECT " + number + ", " + t.columns("") + " FROM @" + t.name + " WHERE " + number + " > $1 ORDER BY " + number +
+			" LIMIT $2"}}
 }
 
 // add writes what is not there yet. A lock makes the order of numbers that of
@@ -183,7 +185,8 @@ func numbered[R any](x *tx, t *table[R], st *statement, after int64, limit int) 
 // their own: that of their record was compared in the same commit.
 func (t *table[R]) alter() statement {
 	state := t.state(new(R)).spec()
-	return statement{once: true, rows: state + ", " + t.key, text: "UPDATE @" + t.name + " AS x SET " + assignments(state) + " FROM {rows} WHERE " + t.sameKey("x", "r")}
+	return statement{once: true, rows: state + ", " + t.key, text: "UPDATE @" + t.name + " AS x SET " + assignments(state) +
+		" FROM {rows} WHERE " + t.sameKey("x", "r")}
 }
 
 func (t *table[R]) alterRow(rows *batch, r *R) {

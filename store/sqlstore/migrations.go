@@ -187,7 +187,8 @@ func trigger(table, name, event, when, action string) string {
 	if when != "" {
 		when = " WHEN " + when
 	}
-	return fmt.Sprintf("-- +goose StatementBegin\nCREATE TRIGGER keep_%s_%s BEFORE %s ON @%s%s BEGIN\n\tSELECT RAISE(%s);\nEND;\n-- +goose StatementEnd",
+	return fmt.Sprintf("-- +goose StatementBegin\nCREATE TRIGGER keep_%s_%s BEFORE %s ON @%s%s BEGIN\n\tSELECT RAISE(%s);\nEND;\n-- +goose "+
+		"StatementEnd",
 		table, name, event, table, when, action)
 }
 
@@ -245,7 +246,8 @@ func keepKeys(table string, keys []uniqueKey, inserts, updates, ignore bool) str
 	}
 	if updates {
 		slices.Sort(columns)
-		text = append(text, trigger(table, "KEYS", "UPDATE OF "+strings.Join(slices.Compact(columns), ", "), strings.Join(updated, " OR "), fmt.Sprintf(no, table, "key")))
+		text = append(text, trigger(table, "KEYS", "UPDATE OF "+strings.Join(slices.Compact(columns), ", "), strings.Join(updated, " OR "),
+			fmt.Sprintf(no, table, "key")))
 	}
 	return strings.Join(text, "\n") + "\n"
 }

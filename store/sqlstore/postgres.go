@@ -21,7 +21,8 @@ type queryer interface {
 func checkPostgres(ctx context.Context, q queryer) error {
 	var version int
 	var durable string
-	err := q.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit')").Scan(&version, &durable)
+	err := q.QueryRowContext(ctx, "SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit')").Scan(&version,
+		&durable)
 	switch {
 	case err != nil:
 		return err
@@ -83,7 +84,8 @@ func (s *Store) beginPostgres(ctx context.Context, view bool) (unit, error) {
 	if view {
 		commit = rollback
 	}
-	return unit{session: &session{db: t}, late: late, spoil: func() { spoiled = true }, commit: commit, rollback: func() { _ = rollback() }}, nil
+	return unit{session: &session{db: t}, late: late, spoil: func() { spoiled = true }, commit: commit,
+		rollback: func() { _ = rollback() }}, nil
 }
 
 // committed says what the outcome of COMMIT is. Only the server's refusal, or

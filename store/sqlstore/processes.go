@@ -14,7 +14,8 @@ var processTable = newTable(table[processes.Process]{
 	name: "settle_processes",
 	keys: 4,
 	fixed: func(p *processes.Process) list {
-		return list{{"domain text", always(&p.Domain)}, {"name text", always(&p.Name)}, {"version text", always(&p.Version)}, {"policy text", always(&p.Policy)}}
+		return list{{"domain text", always(&p.Domain)}, {"name text", always(&p.Name)}, {"version text", always(&p.Version)},
+			{"policy text", always(&p.Policy)}}
 	},
 	state: func(p *processes.Process) list {
 		return list{{"first_seen time", always(&p.First)}, {"last_seen time", always(&p.Last)}}
@@ -25,7 +26,8 @@ var (
 	// putProcess is Seen of a process.
 	putProcess = statement{once: true, rows: processTable.all, text: processTable.insertOne.text +
 		" WHERE true ON CONFLICT (domain, name, version, policy) DO UPDATE SET last_seen = excluded.last_seen, " +
-		"first_seen = CASE WHEN {kept @settle_processes.first_seen} < excluded.first_seen THEN @settle_processes.first_seen ELSE excluded.first_seen END"}
+		"first_seen = CASE WHEN {kept @settle_processes.first_seen} < excluded.first_seen THEN @settle_processes.first_seen ELSE " +
+		"excluded.first_seen END"}
 	deleteProcesses = statement{once: true, rows: processTable.key + ", last_seen time",
 		text: "DELETE FROM @settle_processes WHERE (" + columnNames(processTable.key, "") + ", {kept last_seen}) IN (SELECT " +
 			columnNames(processTable.key, "r.") + ", r.last_seen FROM {rows})"}

@@ -30,7 +30,8 @@ var refreshWalletTable = newTable(table[refresh.Wallet]{
 			{"hung_rounds int", always(&w.HungRounds)}, {"not_before time", maybe(&w.NotBefore)}, {"version int", always(&w.Version)}}
 	},
 	outside: func(w *refresh.Wallet) list {
-		return list{{"lease_holder text", maybe(&w.Lease.Holder)}, {"lease_fence int", always(&w.Lease.Fence)}, {leaseUntil, maybe(&w.Lease.Until)},
+		return list{{"lease_holder text", maybe(&w.Lease.Holder)}, {"lease_fence int", always(&w.Lease.Fence)},
+			{leaseUntil, maybe(&w.Lease.Until)},
 			{"work_seq int", always(&w.WorkSeq)}}
 	},
 	unique: []unique{{[]string{"slot"}, "", refreshTaken(refresh.ErrSlotTaken)}},
@@ -42,7 +43,8 @@ var refreshJobTable = newTable(table[refresh.Job]{
 	version: func(j *refresh.Job) int64 { return j.Version },
 	fixed: func(j *refresh.Job) list {
 		return list{{"job_id uuid", always(&j.ID)}, {"xpub_van text", always(&j.XpubVan)}, {"xpub_col text", always(&j.XpubCol)},
-			{"master_fingerprint text", always(&j.MasterFingerprint)}, {"trigger text", always(&j.Cause)}, {"recipient_id text", maybe(&j.Recipient)},
+			{"master_fingerprint text", always(&j.MasterFingerprint)}, {"trigger text", always(&j.Cause)},
+			{"recipient_id text", maybe(&j.Recipient)},
 			{"asset_id text", maybe(&j.Asset)}, {"seq int", always(&j.Seq)}, {"created_at time", always(&j.CreatedAt)}}
 	},
 	state: func(j *refresh.Job) list {
@@ -50,10 +52,12 @@ var refreshJobTable = newTable(table[refresh.Job]{
 			{"processed_at time", maybe(&j.ProcessedAt)}, {"end_seq int", maybe(&j.EndSeq)}, {"version int", always(&j.Version)}}
 	},
 	outside: func(j *refresh.Job) list {
-		return list{{"lease_holder text", maybe(&j.Lease.Holder)}, {"lease_fence int", always(&j.Lease.Fence)}, {leaseUntil, maybe(&j.Lease.Until)},
+		return list{{"lease_holder text", maybe(&j.Lease.Holder)}, {"lease_fence int", always(&j.Lease.Fence)},
+			{leaseUntil, maybe(&j.Lease.Until)},
 			{"available_at time", always(&j.AvailableAt)}}
 	},
-	unique: []unique{{[]string{"xpub_van", "trigger"}, "x.trigger = 'recovery' AND x.status IN ('pending', 'processing')", refreshTaken(refresh.ErrRecovering)}},
+	unique: []unique{{[]string{"xpub_van", "trigger"}, "x.trigger = 'recovery' AND x.status IN ('pending', 'processing')",
+		refreshTaken(refresh.ErrRecovering)}},
 })
 
 var watcherTable = newTable(table[refresh.Watcher]{
@@ -62,11 +66,13 @@ var watcherTable = newTable(table[refresh.Watcher]{
 	version: func(w *refresh.Watcher) int64 { return w.Version },
 	fixed: func(w *refresh.Watcher) list {
 		return list{{"id uuid", madeID{w.ID}}, {"xpub_van text", always(&w.XpubVan)}, {"xpub_col text", always(&w.XpubCol)},
-			{"master_fingerprint text", always(&w.MasterFingerprint)}, {"recipient_id text", always(&w.Recipient)}, {"created_at time", always(&w.CreatedAt)}}
+			{"master_fingerprint text", always(&w.MasterFingerprint)}, {"recipient_id text", always(&w.Recipient)},
+			{"created_at time", always(&w.CreatedAt)}}
 	},
 	state: func(w *refresh.Watcher) list {
 		return list{{"asset_id text", maybe(&w.Asset)}, {"provisional bool", always(&w.Provisional)}, {"status text", always(&w.Status)},
-			{"expires_at time", always(&w.ExpiresAt)}, {"cancel_tried bool", always(&w.CancelTried)}, {"refused text", maybe(&w.Refused)}, {"ended_at time", maybe(&w.EndedAt)},
+			{"expires_at time", always(&w.ExpiresAt)}, {"cancel_tried bool", always(&w.CancelTried)}, {"refused text", maybe(&w.Refused)},
+			{"ended_at time", maybe(&w.EndedAt)},
 			{"end_reason text", maybe(&w.EndReason)}, {"end_seq int", maybe(&w.EndSeq)}, {"version int", always(&w.Version)}}
 	},
 	outside: func(w *refresh.Watcher) list {

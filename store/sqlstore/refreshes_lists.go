@@ -94,10 +94,12 @@ func (r refreshes) Recoverable(now time.Time, after string, limit int) ([]string
 }
 
 // aheadWallets is [refresh.Latest.Passed], of all rows.
-var aheadWallets = statement{text: "SELECT x.xpub_van FROM @refresh_wallets x WHERE x.slot IS NOT NULL AND x.lease_until > $3 AND x.xpub_van > $1 " +
+var aheadWallets = statement{text: "SELECT x.xpub_van FROM @refresh_wallets x WHERE x.slot IS NOT NULL AND x.lease_until > $3 AND " +
+	"x.xpub_van > $1 " +
 	"UNION SELECT x.xpub_van FROM @wallet_locks x WHERE x.expires_at > $3 AND x.xpub_van > $1 " +
 	leftJobs.ahead("$3") + pendingJobs.ahead("$4") + firstJobs.ahead("$8") + dueTicks.ahead("$5") +
-	"UNION SELECT w.xpub_van FROM @refresh_wallets w WHERE (w.not_before > $6 OR w.unserved_since > $7) AND w.xpub_van > $1 AND w.xpub_van IN (" +
+	"UNION SELECT w.xpub_van FROM @refresh_wallets w WHERE (w.not_before > $6 OR w.unserved_since > $7) AND w.xpub_van > $1 AND w.xpub_van " +
+	"IN (" +
 	"SELECT x.xpub_van FROM @refresh_jobs x WHERE " + liveJobs + " UNION SELECT x.xpub_van FROM @refresh_watchers x WHERE " + watching + ") " +
 	"ORDER BY 1 LIMIT $2"}
 
@@ -199,7 +201,8 @@ func (r refreshes) Stats(now time.Time) (s refresh.Stats, err error) {
 		{&refreshCounts, counts(s.Jobs), nil},
 		{&watcherCounts, counts(s.Watchers), nil},
 		{&refreshNumbers, func(rows *sql.Rows) error {
-			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestLive), maybe(&s.Newest), maybe(&s.OldestJob), maybe(&s.OldestWatcher), &s.LeaseExpired, maybe(&s.OldestLapse),
+			return rows.Scan(&s.Locks, &s.Served, maybe(&s.OldestLive), maybe(&s.Newest), maybe(&s.OldestJob), maybe(&s.OldestWatcher),
+				&s.LeaseExpired, maybe(&s.OldestLapse),
 				&s.PastExpiry, maybe(&s.OldestExpiry), maybe(&s.PastExpiryOf), &s.ExpiredOpen, &s.Refused, &s.Hung)
 		}, []any{now}},
 		{&failedByWallet, func(rows *sql.Rows) error {

@@ -23,7 +23,8 @@ type refreshRows struct {
 // Save implements [store.RefreshRecords].
 func (r refreshes) Save(changes ...refresh.Change) error {
 	return r.save(refresh.WalletMachine.Name(), func() error {
-		s := refreshRows{wallets: rowsOf[refresh.Wallet]{table: refreshWalletTable}, jobs: rowsOf[refresh.Job]{table: refreshJobTable}, watchers: rowsOf[refresh.Watcher]{table: watcherTable}}
+		s := refreshRows{wallets: rowsOf[refresh.Wallet]{table: refreshWalletTable}, jobs: rowsOf[refresh.Job]{table: refreshJobTable},
+			watchers: rowsOf[refresh.Watcher]{table: watcherTable}}
 		for i := range changes {
 			if err := changes[i].Complete(); err != nil {
 				return err
@@ -54,9 +55,12 @@ func (s *refreshRows) add(c *refresh.Change) {
 }
 
 var (
-	takeLocks = statement{once: true, rows: walletLockTable.all, text: "INSERT INTO @wallet_locks AS x (" + walletLockTable.columns("") + ") SELECT " +
-		walletLockTable.columns("r.") + " FROM {rows} WHERE true ON CONFLICT (xpub_van) DO UPDATE SET holder = excluded.holder, fence = excluded.fence, locked_at = excluded.locked_at, " +
-		"seq = excluded.seq, expires_at = excluded.expires_at WHERE x.expires_at <= excluded.locked_at OR x.fence = excluded.fence"}
+	takeLocks = statement{once: true, rows: walletLockTable.all,
+		text: "INSERT INTO @wallet_locks AS x (" + walletLockTable.columns("") + ") SELECT " +
+			walletLockTable.columns("r.") +
+			" FROM {rows} WHERE true ON CONFLICT (xpub_van) DO UPDATE SET holder = excluded.holder, fence = excluded.fence, locked_at = " +
+			"excluded.locked_at, " +
+			"seq = excluded.seq, expires_at = excluded.expires_at WHERE x.expires_at <= excluded.locked_at OR x.fence = excluded.fence"}
 	freeLocks = statement{once: true, rows: "xpub_van text, fence int",
 		text: "DELETE FROM @wallet_locks WHERE (xpub_van, fence) IN (SELECT r.xpub_van, r.fence FROM {rows})"}
 )
@@ -148,7 +152,8 @@ func (r refreshes) Renew(now, until time.Time, held ...store.RefreshLease) (lost
 }
 
 var sweepLocks = func() map[Dialect]*statement {
-	const text = "DELETE FROM @wallet_locks WHERE xpub_van IN (SELECT x.xpub_van FROM @wallet_locks x WHERE x.expires_at <= $1 ORDER BY x.xpub_van LIMIT $2"
+	const text = "DELETE FROM @wallet_locks WHERE xpub_van IN (SELECT x.xpub_van FROM @wallet_locks x WHERE x.expires_at <= $1 ORDER BY " +
+		"x.xpub_van LIMIT $2"
 	return map[Dialect]*statement{SQLite: {text: text + ")"}, Postgres: {text: text + " FOR UPDATE SKIP LOCKED)"}}
 }()
 

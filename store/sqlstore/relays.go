@@ -28,12 +28,14 @@ var (
 	// The history of a relay: l is its newest activity that is no failure, n
 	// the newest one, c one that completed a sync. The streak is what comes
 	// after l. (The line break keeps its FROM apart from the statement's own.)
-	selectRelays = statement{once: true, each: "id text", text: "SELECT " + relayTable.columns("x.") + ", (SELECT count(*)\nFROM @activities f " +
+	selectRelays = statement{once: true, each: "id text", text: "SELECT " + relayTable.columns("x.") +
+		", (SELECT count(*)\nFROM @activities f " +
 		"WHERE f.resource_type = 'relay' AND f.resource_id = x.id AND f.activity_type = 'fail_relay_sync' AND " +
 		"(l.sequence IS NULL OR (f.created_at, f.sequence) > (l.created_at, l.sequence))), c.sequence IS NOT NULL, n.created_at FROM @relays x " +
 		"LEFT JOIN @activities l ON l.sequence = " + newest("a.activity_type <> 'fail_relay_sync'") +
 		" LEFT JOIN @activities n ON n.sequence = " + newest("true") +
-		" LEFT JOIN @activities c ON c.sequence = (SELECT min(a.sequence) FROM @activities a WHERE a.resource_type = 'relay' AND a.resource_id = x.id " +
+		" LEFT JOIN @activities c ON c.sequence = (SELECT min(a.sequence) FROM @activities a WHERE a.resource_type = 'relay' AND " +
+		"a.resource_id = x.id " +
 		"AND a.activity_type = 'complete_relay_sync') WHERE x.id = r.id"}
 
 	dueRelays = newDue(due{from: "@relays x", owner: "x.id", where: scheduled,
@@ -44,7 +46,8 @@ var (
 	listRelays    = statement{text: "SELECT id FROM @relays WHERE id > $1 ORDER BY id LIMIT $2"}
 	relaysOf      = statement{text: "SELECT id FROM @relays WHERE tenant = $3 AND deleted_at IS NULL AND id > $1 ORDER BY id LIMIT $2"}
 	relaysGivenUp = statement{text: "SELECT id FROM @relays WHERE exhausted AND id > $1 ORDER BY id LIMIT $2"}
-	activitiesOf  = statement{text: "SELECT sequence, " + activityTable.columns("") + " FROM @activities WHERE resource_type = $1 AND resource_id = $2 " +
+	activitiesOf  = statement{text: "SELECT sequence, " + activityTable.columns("") +
+		" FROM @activities WHERE resource_type = $1 AND resource_id = $2 " +
 		"ORDER BY created_at DESC, sequence DESC LIMIT $3"}
 	relayLeases = leaseTable(relayTable)
 	relaysHeld  = relayTable.heldBy()
@@ -156,21 +159,25 @@ func (r relays) Renew(now time.Time, held ...store.Lease[string]) ([]string, err
 const scheduled = "(x.due_at IS NOT NULL OR x.claimed_at IS NOT NULL)"
 
 // blanks are the characters that [relaysync.Relay.Error] takes for blank.
-const blanks = " \t\n\v\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+const blanks = " \t\n\v\f\r\u0085\u00a0\u1680\u2000\u2001\u2002\u2003" +
+	"\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 
 var (
 	// phaseOf is [relaysync.Sync.Phase].
 	phaseOf = fmt.Sprintf("(CASE WHEN x.deleted_at IS NOT NULL THEN '%v' WHEN x.claimed_at IS NOT NULL THEN '%v' WHEN x.exhausted THEN '%v' "+
 		"WHEN x.due_at IS NULL THEN '%v' WHEN x.backoff THEN '%v' ELSE '%v' END)", relaysync.PhaseDeleted, relaysync.PhaseSyncing,
 		relaysync.PhaseExhausted, relaysync.PhaseClean, relaysync.PhaseWaiting, relaysync.PhaseDue)
-	countRelays = statement{text: "SELECT " + phaseOf + ", count(*), min(CASE WHEN x.claimed_at IS NULL AND x.due_at <= $1 THEN x.due_at END), " +
+	countRelays = statement{text: "SELECT " + phaseOf +
+		", count(*), min(CASE WHEN x.claimed_at IS NULL AND x.due_at <= $1 THEN x.due_at END), " +
 		"min(CASE WHEN " + scheduled + " THEN coalesce(x.since, " + dueAt + ") END), max(CASE WHEN " + scheduled +
 		" THEN x.since END), max(CASE WHEN " + scheduled + " THEN " + dueAt + " END), " +
 		"count(CASE WHEN x.claimed_at IS NOT NULL AND x.lease_until <= $1 THEN 1 END), " +
 		"coalesce(sum(CASE WHEN x.claimed_at IS NOT NULL THEN x.lapses END), 0), " +
 		"count(CASE WHEN x.synced = 0 OR trim(x.sync_error, '" + blanks + "') <> '' THEN 1 END) FROM @relays x GROUP BY 1"}
-	countActivities = statement{text: "SELECT count(CASE WHEN activity_type = 'fail_relay_sync' THEN 1 END), count(CASE WHEN activity_type = 'complete_relay_sync' THEN 1 END) " +
-		"FROM @activities WHERE activity_type IN ('fail_relay_sync', 'complete_relay_sync') AND resource_type = 'relay' AND created_at >= $1 AND created_at < $2"}
+	countActivities = statement{text: "SELECT count(CASE WHEN activity_type = 'fail_relay_sync' THEN 1 END), count(CASE WHEN activity_type " +
+		"= 'complete_relay_sync' THEN 1 END) " +
+		"FROM @activities WHERE activity_type IN ('fail_relay_sync', 'complete_relay_sync') AND resource_type = 'relay' AND created_at >= $1 " +
+		"AND created_at < $2"}
 )
 
 // Stats implements [store.RelayRecords].

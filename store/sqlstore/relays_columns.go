@@ -20,12 +20,18 @@ var relayTable = newTable(table[relaysync.Sync]{
 	},
 	state: func(s *relaysync.Sync) list {
 		r, t := &s.Relay, &s.Timer
-		return list{{"subdomain text", always(&r.Subdomain)}, {"status text", always(&r.Status)}, {"info text", always(&r.Info)}, {"policy text", always(&r.Policy)},
-			{"groups text", always(&r.Groups)}, {"management text", always(&r.Management)}, {"push text", always(&r.Push)}, {"roles text", always(&r.Roles)},
-			{"blossom_enabled int", always(&r.BlossomEnabled)}, {"blossom text", always(&r.Blossom)}, {"livekit_enabled int", always(&r.LivekitEnabled)},
-			{"livekit text", always(&r.Livekit)}, {"synced int", flagField{&r.Synced}}, {"sync_error text", always(&r.SyncError)}, {"revision int", always(&r.Revision)},
-			{"recreate bool", always(&r.Recreate)}, {"sent text", always(&r.Sent)}, {"version int", always(&r.Version)}, {"deleted_at time", maybe(&r.DeletedAt)},
-			{"generation int", always(&t.Generation)}, {"due_at time", maybe(&t.Due)}, {"backoff bool", always(&t.Backoff)}, {"exhausted bool", always(&t.Exhausted)},
+		return list{{"subdomain text", always(&r.Subdomain)}, {"status text", always(&r.Status)}, {"info text", always(&r.Info)},
+			{"policy text", always(&r.Policy)},
+			{"groups text", always(&r.Groups)}, {"management text", always(&r.Management)}, {"push text", always(&r.Push)},
+			{"roles text", always(&r.Roles)},
+			{"blossom_enabled int", always(&r.BlossomEnabled)}, {"blossom text", always(&r.Blossom)},
+			{"livekit_enabled int", always(&r.LivekitEnabled)},
+			{"livekit text", always(&r.Livekit)}, {"synced int", flagField{&r.Synced}}, {"sync_error text", always(&r.SyncError)},
+			{"revision int", always(&r.Revision)},
+			{"recreate bool", always(&r.Recreate)}, {"sent text", always(&r.Sent)}, {"version int", always(&r.Version)},
+			{"deleted_at time", maybe(&r.DeletedAt)},
+			{"generation int", always(&t.Generation)}, {"due_at time", maybe(&t.Due)}, {"backoff bool", always(&t.Backoff)},
+			{"exhausted bool", always(&t.Exhausted)},
 			{"claimed_at time", maybe(&t.ClaimedAt)}, {"claimed_revision int", always(&t.Revision)}, {"lapses int", always(&t.Lapses)},
 			{"lapsed_fence int", always(&t.LapsedFence)}, {"unanswered_at time", maybe(&t.UnansweredAt)}, {"since time", maybe(&t.Since)}}
 	},
@@ -70,7 +76,8 @@ var tenantTable = newTable(table[dunning.Tenant]{
 	state: func(t *dunning.Tenant) list {
 		return list{{"method text", always(&t.Method)}, {"churned_at time", maybe(&t.ChurnedAt)}, {"reinstated_at time",
 			maybe(&t.ReinstatedAt)}, {"since time", maybe(&t.Since)},
-			{"payment_error text", always(&t.PaymentError)}, {"notice text", maybe(&t.Notice)}, {"notice_by text", maybe(&t.NoticeBy)}, {"notice_after time", maybe(&t.NoticeAfter)}, {"version int", always(&t.Version)}}
+			{"payment_error text", always(&t.PaymentError)}, {"notice text", maybe(&t.Notice)}, {"notice_by text", maybe(&t.NoticeBy)},
+			{"notice_after time", maybe(&t.NoticeAfter)}, {"version int", always(&t.Version)}}
 	},
 	outside: func(t *dunning.Tenant) list { return list{{"due_at time", maybe(&t.DueAt)}} },
 })
@@ -85,10 +92,14 @@ var invoiceTable = newTable(table[dunning.Invoice]{
 	state: func(i *dunning.Invoice) list {
 		return list{{"amount int", always(&i.Amount)}, {"issued int", always(&i.Issued)}, {"since time", maybe(&i.Since)},
 			{"paid_at time", maybe(&i.PaidAt)}, {"voided_at time", maybe(&i.VoidedAt)}, {"notified_at time", maybe(&i.NotifiedAt)},
-			{"method text", maybe(&i.Method)}, {"payment_error text", always(&i.PaymentError)}, {"attempts int", always(&i.Attempts)}, {"charge text", always(&i.Charge)},
-			{"charge_key text", maybe(&i.ChargeKey)}, {"charge_by text", maybe(&i.ChargeBy)}, {"charge_at time", maybe(&i.ChargeAt)}, {"charge_amount int", always(&i.ChargeAmount)},
-			{"charge_method text", maybe(&i.ChargeMethod)}, {"charge_after time", maybe(&i.ChargeAfter)}, {"missed int", always(&i.Missed)}, {"looked_back time", maybe(&i.LookedBack)}, {"paid_key text", maybe(&i.PaidKey)},
-			{"overpaid_at time", maybe(&i.OverpaidAt)}, {"overpaid text", maybe(&i.Overpaid)}, {"repaid text", maybe(&i.Repaid)}, {"notice text", maybe(&i.Notice)},
+			{"method text", maybe(&i.Method)}, {"payment_error text", always(&i.PaymentError)}, {"attempts int", always(&i.Attempts)},
+			{"charge text", always(&i.Charge)},
+			{"charge_key text", maybe(&i.ChargeKey)}, {"charge_by text", maybe(&i.ChargeBy)}, {"charge_at time", maybe(&i.ChargeAt)},
+			{"charge_amount int", always(&i.ChargeAmount)},
+			{"charge_method text", maybe(&i.ChargeMethod)}, {"charge_after time", maybe(&i.ChargeAfter)}, {"missed int", always(&i.Missed)},
+			{"looked_back time", maybe(&i.LookedBack)}, {"paid_key text", maybe(&i.PaidKey)},
+			{"overpaid_at time", maybe(&i.OverpaidAt)}, {"overpaid text", maybe(&i.Overpaid)}, {"repaid text", maybe(&i.Repaid)},
+			{"notice text", maybe(&i.Notice)},
 			{"prior_notified_at time", maybe(&i.PriorNotifiedAt)}, {"version int", always(&i.Version)}}
 	},
 })

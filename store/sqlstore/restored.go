@@ -92,8 +92,10 @@ func restore(ctx context.Context, db *sql.DB, d Dialect, opts Options, r *Restor
 				return err
 			}
 			if r.Lossless { // what is lost is in the journal by the switch
-				return t.Journal().Append(statemachine.JournalLine{Actor: r.Actor, Role: switches.Operator.String(), Domain: string(store.DomainSwitches),
-					Machine: switches.Machine.Name(), ID: string(switches.Everything), Event: "Restored", Outcome: statemachine.JournalDone, Via: "lossless"})
+				return t.Journal().Append(statemachine.JournalLine{Actor: r.Actor, Role: switches.Operator.String(),
+					Domain:  string(store.DomainSwitches),
+					Machine: switches.Machine.Name(), ID: string(switches.Everything), Event: "Restored",
+					Outcome: statemachine.JournalDone, Via: "lossless"})
 			}
 			_, err = service.Within(t).Recover(ctx, switches.Recovering{By: switches.By{Actor: r.Actor, Role: switches.Operator},
 				Scope: switches.Everything, Level: switches.Send, Generation: s.generation, Reason: r.Reason})
@@ -112,7 +114,8 @@ var (
 	// stored, whatever is running, where they are higher than what this server counts.
 	nextPlace = map[Dialect]*statement{
 		SQLite: {text: toPlaces + "0, '', 0, 0, $2, $3, $4, $5" + lastPlace + " WHERE NOT " + saidBefore},
-		Postgres: {text: toPlaces + "CASE WHEN " + restored + " THEN (SELECT max(l.horizon) FROM @transitions l) + 1 - pg_snapshot_xmin(pg_current_snapshot())::text::bigint " +
+		Postgres: {text: toPlaces + "CASE WHEN " + restored +
+			" THEN (SELECT max(l.horizon) FROM @transitions l) + 1 - pg_snapshot_xmin(pg_current_snapshot())::text::bigint " +
 			"ELSE p.base END, s.system, s.timeline, s.relation, $2, $3, $4, $5" + lastPlace + ", @settle_server() s " +
 			"WHERE @settle_moved(false) OR " + restored + " OR NOT " + saidBefore},
 	}
@@ -127,7 +130,8 @@ const toPlaces = "INSERT INTO @settle_places (n, generation, lines, base, system
 	"SELECT p.n + 1, p.generation + $1, CASE WHEN $1 = 0 THEN p.lines ELSE coalesce((SELECT max(l.n) FROM @transitions l), 0) END, "
 
 // saidBefore: the last row is of the same moment, and a loss was said of it, or none is said now.
-const saidBefore = "(coalesce(p.lost_at = $2, false) AND ($1 = 0 OR p.generation > (SELECT max(q.generation) FROM @settle_places q WHERE q.n < p.n)))"
+const saidBefore = "(coalesce(p.lost_at = $2, false) AND ($1 = 0 OR p.generation > (SELECT max(q.generation) FROM @settle_places q " +
+	"WHERE q.n < p.n)))"
 
 // notePlace writes where the database is, and reads the generation since. done: it was
 // written before.

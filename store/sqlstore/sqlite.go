@@ -102,7 +102,8 @@ func checkPragmas(ctx context.Context, q queryer) error {
 	case journal != "wal":
 		return fmt.Errorf("%w: journal_mode is %s and must be wal, which needs a file", statemachine.ErrInvalid, journal)
 	case synchronous < 2:
-		return fmt.Errorf("%w: synchronous is %d and must be FULL: a crash would forget a committed intent, and pay twice", statemachine.ErrInvalid, synchronous)
+		return fmt.Errorf("%w: synchronous is %d and must be FULL: a crash would forget a committed intent, and pay twice",
+			statemachine.ErrInvalid, synchronous)
 	case foreignKeys != 1:
 		return fmt.Errorf("%w: foreign_keys is off", statemachine.ErrInvalid)
 	}

@@ -60,7 +60,8 @@ var (
 )
 
 func (o Options) syntax(d Dialect) (syntax, error) {
-	s := syntax{Dialect: d, versions: cmp.Or(o.VersionTable, defaultName), files: o.files, domains: o.Domains, lossless: o.LosslessPromotion, log: cmp.Or(o.Log, slog.Default())}
+	s := syntax{Dialect: d, versions: cmp.Or(o.VersionTable, defaultName), files: o.files, domains: o.Domains, lossless: o.LosslessPromotion,
+		log: cmp.Or(o.Log, slog.Default())}
 	if s.files == nil {
 		s.files = migrations
 	}
@@ -227,7 +228,8 @@ func (s *Store) repeat(ctx context.Context, fn func(*tx) error, begin func(conte
 	return s.untold(ctx, said, err)
 }
 
-func (s *Store) retried(ctx context.Context, said *[]statemachine.JournalLine, fn func(*tx) error, begin func(context.Context) (unit, error)) error {
+func (s *Store) retried(ctx context.Context, said *[]statemachine.JournalLine, fn func(*tx) error,
+	begin func(context.Context) (unit, error)) error {
 	stale := ""
 	for attempt := 0; ; attempt++ {
 		again, err := s.once(ctx, &stale, said, fn, begin)
@@ -246,7 +248,8 @@ func (s *Store) retried(ctx context.Context, said *[]statemachine.JournalLine, f
 // once runs fn in one transaction, and reports whether another run of one that
 // failed can do better. stale is the record that the last run met as an old one, said
 // gets the lines that the journal was given and that are not stored.
-func (s *Store) once(ctx context.Context, stale *string, said *[]statemachine.JournalLine, fn func(*tx) error, begin func(context.Context) (unit, error)) (again bool, err error) {
+func (s *Store) once(ctx context.Context, stale *string, said *[]statemachine.JournalLine, fn func(*tx) error,
+	begin func(context.Context) (unit, error)) (again bool, err error) {
 	*said = nil
 	if ctx.Value(inside{s}) != nil {
 		return false, errNested

@@ -120,7 +120,8 @@ func Alerts(s Stats, t Thresholds) []statemachine.Alert {
 		w := s.Holding[0]
 		who = fmt.Sprintf("pid %d of %q in database %q (%s), which has run for %v", w.PID, w.Application, w.Database, w.State, w.Age)
 	}
-	a.Add(t.FeedLag > 0 && s.FeedLag > t.FeedLag, "feed behind", "a line is held back for %v, longer than %v, by %s", s.FeedLag, t.FeedLag, who)
+	a.Add(t.FeedLag > 0 && s.FeedLag > t.FeedLag, "feed behind",
+		"a line is held back for %v, longer than %v, by %s", s.FeedLag, t.FeedLag, who)
 	a.Add(s.Moved, "database moved", "the database is not where it was: another server, a copy, or a standby that took over; nothing is sent")
 	for _, u := range s.Unreadable {
 		a.Add(true, "unreadable", "%d due records of %s cannot be read: %s", u.Records, u.Machine, u.Error)

@@ -71,15 +71,17 @@ func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *sw
 			at:    "(CASE WHEN x.lease_holder IS NOT NULL AND x.lease_until > x.check_at THEN x.lease_until ELSE x.check_at END)",
 			order: "x.item_time, x." + key})
 		p := &placed[A]{table: t,
-			list:   t.page("", key),
-			remove: statement{set: t.key, text: "DELETE FROM @" + t.name + " WHERE " + key + " IN (SELECT r." + key + " FROM {set}) RETURNING " + key + ", lease_until"},
+			list: t.page("", key),
+			remove: statement{set: t.key, text: "DELETE FROM @" + t.name + " WHERE " + key + " IN (SELECT r." + key + " FROM {set}) RETURNING " +
+				key + ", lease_until"},
 			due:    what,
 			leases: leaseTable(t),
 			held:   t.heldBy(),
 			stats: statement{text: "SELECT x.status, x.stored_at, x.entered, x.hold_kind, x.hold_at, x.overdue_at, x.by_hand_at, x." +
 				amountOf[d] + ", EXISTS (SELECT 1 FROM @swap_intents t WHERE t.direction = '" + d.String() + "' AND t.item = x." + key +
 				" AND (t.outcome IS NULL OR t.outcome = '" + statemachine.Unknown.String() + "')) FROM @" + t.name + " x WHERE " +
-				map[bool]string{true: "$1 = $1 AND $2 = $2", false: "x.entered >= $1 OR x.overdue_at < $2 OR x.by_hand_at >= $1"}[place == swap.Unprocessed]}}
+				map[bool]string{true: "$1 = $1 AND $2 = $2",
+					false: "x.entered >= $1 OR x.overdue_at < $2 OR x.by_hand_at >= $1"}[place == swap.Unprocessed]}}
 		s.places = append(s.places, p)
 	}
 	s.get = s.getting()
@@ -108,8 +110,10 @@ func (s *swapTables[A]) getting() statement {
 func head[A any](a *A) *swap.Item { return any(a).(swap.Record).Head() }
 
 var (
-	intentsOf       = statement{once: true, each: "direction text, item text", text: "SELECT " + intentTable.columns("x.") + " FROM @swap_intents x WHERE x.direction = r.direction AND x.item = r.item"}
-	discrepanciesOf = statement{once: true, each: "direction text, item text", text: "SELECT x.n, " + discrepancyTable.columns("x.") + " FROM @swap_discrepancies x WHERE x.direction = r.direction AND x.item = r.item"}
+	intentsOf = statement{once: true, each: "direction text, item text",
+		text: "SELECT " + intentTable.columns("x.") + " FROM @swap_intents x WHERE x.direction = r.direction AND x.item = r.item"}
+	discrepanciesOf = statement{once: true, each: "direction text, item text",
+		text: "SELECT x.n, " + discrepancyTable.columns("x.") + " FROM @swap_discrepancies x WHERE x.direction = r.direction AND x.item = r.item"}
 )
 
 // Get implements [store.DepositRecords]. One statement asks all tables, so that an item
@@ -240,8 +244,9 @@ func (w swaps[A]) HeldBy(holder, after string, limit int) (all []string, err err
 }
 
 var (
-	oldestDeposit = statement{text: "SELECT min(item_time) FROM @unprocessed_sigs WHERE (status IS NULL OR status <> '" + swap.DepositQuarantineFailed.String() + "') AND $1 = $1"}
-	oldestCredit  = statement{text: "SELECT min(item_time) FROM @unprocessed_txids WHERE gone_at IS NULL OR gone_at >= $1"}
+	oldestDeposit = statement{text: "SELECT min(item_time) FROM @unprocessed_sigs WHERE (status IS NULL OR status <> '" +
+		swap.DepositQuarantineFailed.String() + "') AND $1 = $1"}
+	oldestCredit = statement{text: "SELECT min(item_time) FROM @unprocessed_txids WHERE gone_at IS NULL OR gone_at >= $1"}
 )
 
 // Oldest implements [store.DepositRecords].

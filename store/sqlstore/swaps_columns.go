@@ -15,13 +15,16 @@ import (
 var depositTables = map[swap.Place]*table[swap.Deposit]{
 	swap.Unprocessed: newDepositTable("unprocessed_sigs", nil),
 	swap.Processed: newDepositTable("processed_sigs", func(d *swap.Deposit) list {
-		return list{{"amount_usdd text", shown(func() any { return paid(&d.Item, swap.Send).amount() })}, {"reference int", shown(func() any { return paid(&d.Item, swap.Send).reference() })}}
+		return list{{"amount_usdd text", shown(func() any { return paid(&d.Item, swap.Send).amount() })},
+			{"reference int", shown(func() any { return paid(&d.Item, swap.Send).reference() })}}
 	}),
 	swap.Refunded: newDepositTable("refunded_sigs", func(d *swap.Deposit) list {
-		return list{{"refund_sig text", shown(func() any { return paid(&d.Item, swap.Refund).txid() })}, {"refunded_units int", shown(func() any { return paid(&d.Item, swap.Refund).units() })}}
+		return list{{"refund_sig text", shown(func() any { return paid(&d.Item, swap.Refund).txid() })},
+			{"refunded_units int", shown(func() any { return paid(&d.Item, swap.Refund).units() })}}
 	}),
 	swap.Quarantined: newDepositTable("quarantined_sigs", func(d *swap.Deposit) list {
-		return list{{"quarantine_sig text", shown(func() any { return paid(&d.Item, swap.Quarantine).txid() })}, {"quarantined_units int", shown(func() any { return paid(&d.Item, swap.Quarantine).units() })}}
+		return list{{"quarantine_sig text", shown(func() any { return paid(&d.Item, swap.Quarantine).txid() })},
+			{"quarantined_units int", shown(func() any { return paid(&d.Item, swap.Quarantine).units() })}}
 	}),
 }
 
@@ -47,7 +50,8 @@ func newDepositTable(name string, more func(*swap.Deposit) list) *table[swap.Dep
 		},
 		state: func(d *swap.Deposit) list {
 			all := list{{"status text", depositStatus{&d.Status}}, {"memo text", always(&d.Memo)}, {"memo_read bool", always(&d.Read)},
-				{"timestamp int", shown(func() any { return shownAt(&d.Item, d.Place()) })}, {"txid text", shown(func() any { return paid(&d.Item, swap.Send).txid() })}}
+				{"timestamp int", shown(func() any { return shownAt(&d.Item, d.Place()) })}, {"txid text",
+					shown(func() any { return paid(&d.Item, swap.Send).txid() })}}
 			if more != nil {
 				all = append(all, more(d)...)
 			}
@@ -62,12 +66,15 @@ func newCreditTable(name, owner string, more func(*swap.Credit) list) *table[swa
 		name: name, machine: swap.CreditMachine.Name(),
 		version: func(c *swap.Credit) int64 { return c.Version },
 		fixed: func(c *swap.Credit) list {
-			return append(list{{"txid text", always(&c.ID)}, {"amount_usdd text", shown(func() any { return swap.FormatAmount(c.Amount) })}, {"amount_usdd_units int", always(&c.Amount)},
+			return append(list{{"txid text", always(&c.ID)}, {"amount_usdd text", shown(func() any { return swap.FormatAmount(c.Amount) })},
+				{"amount_usdd_units int", always(&c.Amount)},
 				{"to_address text", always(&c.To)}, {owner + " text", always(&c.Owner)}}, itemFixed(&c.Item)...)
 		},
 		state: func(c *swap.Credit) list {
-			all := list{{"status text", always(&c.Status)}, {"receival_account text", maybe(&c.Account)}, {"confirmations_credit int", always(&c.Confirmations)},
-				{"timestamp int", shown(func() any { return shownAt(&c.Item, c.Place()) })}, {"counted_at time", maybe(&c.CountedAt)}, {"gone_at time", maybe(&c.GoneAt)}, {"collecting bool", always(&c.Collecting)}, {"settled_by int", always(&c.SettledBy)}}
+			all := list{{"status text", always(&c.Status)}, {"receival_account text", maybe(&c.Account)},
+				{"confirmations_credit int", always(&c.Confirmations)},
+				{"timestamp int", shown(func() any { return shownAt(&c.Item, c.Place()) })}, {"counted_at time", maybe(&c.CountedAt)},
+				{"gone_at time", maybe(&c.GoneAt)}, {"collecting bool", always(&c.Collecting)}, {"settled_by int", always(&c.SettledBy)}}
 			if more != nil {
 				all = append(all, more(c)...)
 			}
@@ -83,16 +90,21 @@ func itemFixed(i *swap.Item) list {
 
 func itemState(i *swap.Item) list {
 	return list{{"entered time", always(&i.Entered)}, {"version int", always(&i.Version)},
-		{"terms_frozen bool", always(&i.Terms.Frozen)}, {"terms_net int", always(&i.Terms.Net)}, {"terms_fee int", always(&i.Terms.Fee)}, {"terms_min int", always(&i.Terms.Min)},
-		{"tried bool", always(&i.Tried)}, {"account_checked bool", always(&i.Checked)}, {"send_attempts int", always(&i.Attempts[0])}, {"refund_attempts int", always(&i.Attempts[1])},
-		{"quarantine_attempts int", always(&i.Attempts[2])}, {"fee_units int", always(&i.Fees)}, {"refund_reason text", maybe(&i.Reason)}, {"hold_kind text", maybe(&i.Hold.Kind)},
-		{"hold_at time", maybe(&i.Hold.At)}, {"hold_reason text", maybe(&i.Hold.Reason)}, {"stood int", always((*int64)(&i.Stood))}, {"looked_back int", always(&i.LookedBack)},
+		{"terms_frozen bool", always(&i.Terms.Frozen)}, {"terms_net int", always(&i.Terms.Net)}, {"terms_fee int", always(&i.Terms.Fee)},
+		{"terms_min int", always(&i.Terms.Min)},
+		{"tried bool", always(&i.Tried)}, {"account_checked bool", always(&i.Checked)}, {"send_attempts int", always(&i.Attempts[0])},
+		{"refund_attempts int", always(&i.Attempts[1])},
+		{"quarantine_attempts int", always(&i.Attempts[2])}, {"fee_units int", always(&i.Fees)}, {"refund_reason text", maybe(&i.Reason)},
+		{"hold_kind text", maybe(&i.Hold.Kind)},
+		{"hold_at time", maybe(&i.Hold.At)}, {"hold_reason text", maybe(&i.Hold.Reason)}, {"stood int", always((*int64)(&i.Stood))},
+		{"looked_back int", always(&i.LookedBack)},
 		{"lost int", always(&i.Lost)}, {"by_hand_reference text", maybe(&i.ByHand.Reference)}, {"by_hand_actor text", maybe(&i.ByHand.Actor)},
 		{"by_hand_at time", maybe(&i.ByHand.At)}, {"overdue_at time", maybe(&i.OverdueAt)}}
 }
 
 func itemOutside(i *swap.Item) list {
-	return list{{"lease_holder text", maybe(&i.Lease.Holder)}, {"lease_fence int", always(&i.Lease.Fence)}, {leaseUntil, maybe(&i.Lease.Until)}, {"check_at time", maybe(&i.CheckAt)}}
+	return list{{"lease_holder text", maybe(&i.Lease.Holder)}, {"lease_fence int", always(&i.Lease.Fence)},
+		{leaseUntil, maybe(&i.Lease.Until)}, {"check_at time", maybe(&i.CheckAt)}}
 }
 
 // intentRow is an intent with its item.
@@ -106,15 +118,21 @@ var intentTable = newTable(table[intentRow]{
 	name: "swap_intents", keys: 3,
 	fixed: func(r *intentRow) list {
 		in := &r.Intent
-		return list{{"direction text", always(&r.direction)}, {"item text", always(&r.item)}, {"number int", always(&in.Number)}, {"action text", always(&in.Action)},
-			{"attempt int", always(&in.Attempt)}, {"chain text", always(&in.Chain)}, {"reference int", maybe(&in.Reference)}, {"memo text", maybe(&in.Memo)},
+		return list{{"direction text", always(&r.direction)}, {"item text", always(&r.item)}, {"number int", always(&in.Number)},
+			{"action text", always(&in.Action)},
+			{"attempt int", always(&in.Attempt)}, {"chain text", always(&in.Chain)}, {"reference int", maybe(&in.Reference)},
+			{"memo text", maybe(&in.Memo)},
 			{"signature text", maybe(&in.Signature)},
-			{"raw_tx bytes", bytesField{&in.Raw}}, {"last_valid int", always(&in.LastValid)}, {"at time", always(&in.At)}, {"filed bool", always(&in.Filed)}}
+			{"raw_tx bytes", bytesField{&in.Raw}}, {"last_valid int", always(&in.LastValid)}, {"at time", always(&in.At)},
+			{"filed bool", always(&in.Filed)}}
 	},
 	state: func(r *intentRow) list {
 		in := &r.Intent
-		return list{{"destination text", maybe(&in.Destination)}, {"net_units int", always(&in.Net)}, {"fee_units int", always(&in.Fee)}, {"send_by time", always(&in.SendBy)}, {"outcome text", maybe(&in.Outcome)}, {"txid text", maybe(&in.TxID)}, {"proof text", maybe(&in.Proof)},
-			{"is_final bool", always(&in.Final)}, {"closed_at time", maybe(&in.ClosedAt)}, {"claim text", maybe(&in.Claim)}, {"seen_at time", maybe(&in.SeenAt)},
+		return list{{"destination text", maybe(&in.Destination)}, {"net_units int", always(&in.Net)}, {"fee_units int", always(&in.Fee)},
+			{"send_by time", always(&in.SendBy)}, {"outcome text", maybe(&in.Outcome)}, {"txid text", maybe(&in.TxID)},
+			{"proof text", maybe(&in.Proof)},
+			{"is_final bool", always(&in.Final)}, {"closed_at time", maybe(&in.ClosedAt)}, {"claim text", maybe(&in.Claim)},
+			{"seen_at time", maybe(&in.SeenAt)},
 			{"missed int", always((*int64)(&in.Missed))}, {"missed_at time", always(&in.MissedAt)}}
 	},
 })
@@ -122,8 +140,10 @@ var intentTable = newTable(table[intentRow]{
 var discrepancyTable = newTable(table[swap.Discrepancy]{
 	name: "swap_discrepancies", keys: 4,
 	fixed: func(d *swap.Discrepancy) list {
-		return list{{"direction text", textOrEmpty{&d.Direction}}, {"item text", always(&d.Item)}, {"kind text", always(&d.Kind)}, {"key text", always(&d.Key)},
-			{"chain text", maybe(&d.Chain)}, {"txid text", maybe(&d.TxID)}, {"amount_units int", always(&d.Amount)}, {"other_units int", always(&d.Other)},
+		return list{{"direction text", textOrEmpty{&d.Direction}}, {"item text", always(&d.Item)}, {"kind text", always(&d.Kind)},
+			{"key text", always(&d.Key)},
+			{"chain text", maybe(&d.Chain)}, {"txid text", maybe(&d.TxID)}, {"amount_units int", always(&d.Amount)},
+			{"other_units int", always(&d.Other)},
 			{"description text", always(&d.Text)}, {"actor text", always(&d.Actor)}, {"at time", always(&d.At)}}
 	},
 	state: func(d *swap.Discrepancy) list {
@@ -139,8 +159,10 @@ var controlTable = newTable(table[controlRow]{
 	version: func(c *controlRow) int64 { return c.Version },
 	fixed:   func(c *controlRow) list { return list{{"id int", always(&c.id)}} },
 	state: func(c *controlRow) list {
-		return list{{"generation int", always(&c.Generation)}, {"recovered_at time", maybe(&c.RecoveredAt)}, {"solana_scanned bool", always(&c.SolanaScanned)}, {"nexus_scanned bool", always(&c.NexusScanned)},
-			{"missing_said time", maybe(&c.MissingSaid)}, {"books_read time", maybe(&c.BooksRead)}, {"reference int", always(&c.Reference)}, {"version int", always(&c.Version)}}
+		return list{{"generation int", always(&c.Generation)}, {"recovered_at time", maybe(&c.RecoveredAt)},
+			{"solana_scanned bool", always(&c.SolanaScanned)}, {"nexus_scanned bool", always(&c.NexusScanned)},
+			{"missing_said time", maybe(&c.MissingSaid)}, {"books_read time", maybe(&c.BooksRead)}, {"reference int", always(&c.Reference)},
+			{"version int", always(&c.Version)}}
 	},
 })
 

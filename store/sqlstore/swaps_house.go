@@ -35,7 +35,8 @@ var (
 // Control implements [store.SwapHouse]. The migration makes the row.
 func (h swapHouse) Control(lock bool) (swap.Control, error) {
 	if lock && h.view {
-		return swap.Control{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: controlTable.machine, Event: "lock", Reason: "a View locks nothing"}
+		return swap.Control{}, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: controlTable.machine, Event: "lock",
+			Reason: "a View locks nothing"}
 	}
 	st := &selectControl
 	if lock && h.store.Dialect == Postgres {
@@ -73,7 +74,8 @@ func (h swapHouse) SaveControl(old, now swap.Control) error {
 		controlTable.updateRow(rows, &controlRow{1, old}, &controlRow{1, now})
 		n, err := h.write(&controlTable.updateOne, rows)
 		if err == nil && n != 1 {
-			err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: controlTable.machine, Event: "save", Reason: fmt.Sprintf("version %d is not the stored one", old.Version)}
+			err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: controlTable.machine, Event: "save",
+				Reason: fmt.Sprintf("version %d is not the stored one", old.Version)}
 		}
 		return err
 	})
@@ -101,7 +103,8 @@ func (h swapHouse) SaveWaterline(old, now swap.Waterline) error {
 		}
 		n, err := h.write(st, rows)
 		if err == nil && n != 1 {
-			err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: waterlineTable.machine, ID: now.Chain.String(), Event: "save", Reason: fmt.Sprintf("version %d is not the stored one", old.Version)}
+			err = &statemachine.Refusal{Err: statemachine.ErrConflict, Machine: waterlineTable.machine, ID: now.Chain.String(), Event: "save",
+				Reason: fmt.Sprintf("version %d is not the stored one", old.Version)}
 		}
 		return err
 	})
@@ -120,7 +123,8 @@ func (h swapHouse) Note(all ...swap.Discrepancy) error {
 
 var closeDiscrepancy = func() statement {
 	st := alterDiscrepancies
-	st.text = strings.Replace(st.text, "closed_by = r.closed_by, closed_at = r.closed_at", "closed_by = coalesce(x.closed_by, r.closed_by), closed_at = coalesce(x.closed_at, r.closed_at)", 1)
+	st.text = strings.Replace(st.text, "closed_by = r.closed_by, closed_at = r.closed_at",
+		"closed_by = coalesce(x.closed_by, r.closed_by), closed_at = coalesce(x.closed_at, r.closed_at)", 1)
 	return st
 }()
 

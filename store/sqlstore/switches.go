@@ -25,26 +25,31 @@ var switchTable = newTable(table[switches.Switch]{
 	version: func(s *switches.Switch) int64 { return s.Version },
 	fixed:   func(s *switches.Switch) list { return list{{"scope text", always(&s.Scope)}} },
 	state: func(s *switches.Switch) list {
-		return list{{"level text", always(&s.Level)}, {"actor text", maybe(&s.Actor)}, {"reason text", maybe(&s.Reason)}, {"since time", maybe(&s.Since)},
+		return list{{"level text", always(&s.Level)}, {"actor text", maybe(&s.Actor)}, {"reason text", maybe(&s.Reason)},
+			{"since time", maybe(&s.Since)},
 			{"recovering bool", always(&s.Recovering)}, {"recovery text", maybe(&s.Recovery)}, {"generation int", always(&s.Generation)},
 			{"recovered_at time", maybe(&s.RecoveredAt)}, {"version int", always(&s.Version)}}
 	},
 })
 
 var (
-	selectSwitches = statement{set: "scope text", text: "SELECT " + switchTable.columns("x.") + " FROM @settle_switches x WHERE x.scope IN (SELECT r.scope FROM {set})"}
+	selectSwitches = statement{set: "scope text", text: "SELECT " + switchTable.columns("x.") +
+		" FROM @settle_switches x WHERE x.scope IN (SELECT r.scope FROM {set})"}
 	pageOfSwitches = switchTable.page("", "scope")
 
 	// One round trip: it takes the locks first and reads then, see settle_ask.
 	askSwitches = statement{text: "SELECT " + switchTable.columns("x.") + " FROM @settle_ask($1, {lossless}) x" + orNewer}
-	readSwitch  = statement{text: "SELECT " + switchTable.columns("x.") + " FROM @settle_switches x WHERE x.scope IN ('everything', $1)" + orNewer}
-	isMoved     = statement{text: "SELECT {moved}"}
+	readSwitch  = statement{text: "SELECT " + switchTable.columns("x.") + " FROM @settle_switches x WHERE x.scope IN ('everything', $1)" +
+		orNewer}
+	isMoved = statement{text: "SELECT {moved}"}
 
 	// quietScope tries the exclusive lock and gives it back in the same statement. The try does
 	// not queue, so no transaction that asks the switch waits behind it, and a process that dies
 	// leaves no lock.
-	quietScope = statement{text: "SELECT CASE WHEN pg_try_advisory_lock(" + switchLock + ") THEN pg_advisory_unlock(" + switchLock + ") ELSE false END"}
-	askedScope = statement{text: "SELECT coalesce(l.pid, 0), a.xact_start, coalesce(a.application_name, ''), coalesce(a.state, '') FROM pg_locks l " +
+	quietScope = statement{text: "SELECT CASE WHEN pg_try_advisory_lock(" + switchLock + ") THEN pg_advisory_unlock(" + switchLock +
+		") ELSE false END"}
+	askedScope = statement{text: "SELECT coalesce(l.pid, 0), a.xact_start, coalesce(a.application_name, ''), coalesce(a.state, '') FROM " +
+		"pg_locks l " +
 		"LEFT JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted AND l.mode = 'ShareLock' AND l.objsubid = 1 " +
 		"AND l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()) " +
 		"AND (l.classid::bigint << 32 | l.objid::bigint) = " + switchLock + " ORDER BY a.xact_start, l.pid"}
@@ -135,7 +140,8 @@ func (t *tx) moved() (is bool, err error) {
 // Open implements [store.SwitchRecords].
 func (r switchRecords) Open(scope switches.Scope) (open []store.OpenTransaction, err error) {
 	if r.view {
-		return nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: switches.Machine.Name(), ID: string(scope), Event: "open", Reason: "a View locks nothing"}
+		return nil, &statemachine.Refusal{Err: statemachine.ErrIllegal, Machine: switches.Machine.Name(), ID: string(scope), Event: "open",
+			Reason: "a View locks nothing"}
 	}
 	if r.store.Dialect == SQLite {
 		return nil, r.flush()

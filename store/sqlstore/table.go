@@ -153,7 +153,8 @@ func (t *table[R]) insert() statement {
 // upsert is the statement for new rows that replace what a stored row has of the
 // state where a condition on it holds; empty: always.
 func (t *table[R]) upsert(where string) statement {
-	text := strings.TrimSuffix(t.insertOne.text, " WHERE true ON CONFLICT DO NOTHING") + " WHERE true ON CONFLICT (" + columnNames(t.key, "") + ") DO UPDATE SET "
+	text := strings.TrimSuffix(t.insertOne.text, " WHERE true ON CONFLICT DO NOTHING") + " WHERE true ON CONFLICT (" + columnNames(t.key, "") +
+		") DO UPDATE SET "
 	text += strings.ReplaceAll(assignments(t.state(new(R)).spec()), "= r.", "= excluded.")
 	if where != "" {
 		text += " WHERE " + where
@@ -198,7 +199,8 @@ func (t *table[R]) swap(columns list, all []derived) statement {
 	}
 	for _, u := range t.unique {
 		if same, ok := u.same(spec, "h"); ok {
-			where += " AND (r." + u.columns[0] + " IS NULL OR NOT EXISTS (SELECT 1 FROM @" + t.name + " h WHERE " + same + " AND NOT (" + t.sameKey("h", "r") + ")))"
+			where += " AND (r." + u.columns[0] + " IS NULL OR NOT EXISTS (SELECT 1 FROM @" + t.name + " h WHERE " + same + " AND NOT (" +
+				t.sameKey("h", "r") + ")))"
 		}
 	}
 	return statement{once: true, rows: spec, text: "UPDATE @" + t.name + " AS x SET " + sets + " FROM {rows} WHERE " + where}
@@ -247,7 +249,8 @@ func (t *table[R]) stored() statement {
 	if t.leased {
 		fence = "x.lease_fence"
 	}
-	return statement{once: true, each: t.key + ", record text, old_version int", text: "SELECT " + columnNames(t.key, "x.") + ", x.version, " + fence +
+	return statement{once: true, each: t.key + ", record text, old_version int", text: "SELECT " + columnNames(t.key,
+		"x.") + ", x.version, " + fence +
 		", l.version FROM @" + t.name + " x LEFT JOIN @transitions l ON l.machine = $1 AND l.id = r.record AND l.version = r.old_version + 1 " +
 		"WHERE " + t.sameKey("x", "r")}
 }

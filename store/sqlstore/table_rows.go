@@ -227,7 +227,8 @@ func (t *table[R]) refused(x *tx, st *statement, rows *batch) error {
 		x.stale = fmt.Sprint(t.machine, " ", fenced, " under fence ", fences[fenced])
 		return t.refusal(statemachine.ErrFenced, fenced, "another lease was given since it was read")
 	}
-	return t.refusal(statemachine.ErrConflict, "", "what is outside its version, such as its lease, or the head of its aggregate was changed since it was read")
+	return t.refusal(statemachine.ErrConflict, "",
+		"what is outside its version, such as its lease, or the head of its aggregate was changed since it was read")
 }
 
 func (t *table[R]) refusal(err error, id, reason string) error {
@@ -281,8 +282,9 @@ type leases struct {
 func leaseTable[R any](t *table[R]) *leases {
 	held := t.sameKey("x", "r") + " AND x.lease_fence = r.fence AND x.lease_holder IS NOT NULL AND x.lease_until > r.at"
 	return &leases{
-		lock:  t.lockInOrder,
-		renew: statement{once: true, rows: t.key + ", fence int, until time, at time", text: "UPDATE @" + t.name + " AS x SET lease_until = r.until FROM {rows} WHERE " + held},
+		lock: t.lockInOrder,
+		renew: statement{once: true, rows: t.key + ", fence int, until time, at time",
+			text: "UPDATE @" + t.name + " AS x SET lease_until = r.until FROM {rows} WHERE " + held},
 		lost: statement{once: true, set: t.key + ", fence int, at time", text: "SELECT " + columnNames(t.key, "r.") +
 			" FROM {set} WHERE NOT EXISTS (SELECT 1 FROM @" + t.name + " x WHERE " + held + ")"},
 	}
@@ -292,7 +294,8 @@ func leaseTable[R any](t *table[R]) *leases {
 // holder, see ids.
 func (t *table[R]) heldBy() statement {
 	key := columnNames(t.key, "x.")
-	return statement{text: "SELECT " + key + " FROM @" + t.name + " x WHERE x.lease_holder = $3 AND " + key + " > $1 ORDER BY " + key + " LIMIT $2"}
+	return statement{text: "SELECT " + key + " FROM @" + t.name + " x WHERE x.lease_holder = $3 AND " + key + " > $1 ORDER BY " + key +
+		" LIMIT $2"}
 }
 
 // renew moves the end of the leases that are held under their fence at now, and

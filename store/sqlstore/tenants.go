@@ -26,14 +26,17 @@ func (t *tx) Tenants() store.TenantRecords {
 
 var (
 	selectTenants  = statement{once: true, each: "id text", text: "SELECT " + tenantTable.columns("x.") + " FROM @tenants x WHERE x.id = r.id"}
-	selectInvoices = statement{once: true, each: "id text", text: "SELECT " + invoiceTable.columns("x.") + " FROM @invoices x WHERE x.tenant = r.id"}
-	tenantOf       = statement{text: "SELECT tenant FROM @invoices WHERE id = $1"}
-	listTenants    = statement{text: "SELECT id FROM @tenants WHERE id > $1 ORDER BY id LIMIT $2"}
+	selectInvoices = statement{once: true, each: "id text", text: "SELECT " + invoiceTable.columns("x.") +
+		" FROM @invoices x WHERE x.tenant = r.id"}
+	tenantOf    = statement{text: "SELECT tenant FROM @invoices WHERE id = $1"}
+	listTenants = statement{text: "SELECT id FROM @tenants WHERE id > $1 ORDER BY id LIMIT $2"}
 
-	unclearTenants = statement{text: "SELECT p.tenant FROM (SELECT tenant FROM @invoices WHERE charge <> 'none' AND (charge = 'unknown' OR charge_after <= $3) AND tenant > $1 ORDER BY tenant LIMIT $2) p " +
+	unclearTenants = statement{text: "SELECT p.tenant FROM (SELECT tenant FROM @invoices WHERE charge <> 'none' AND (charge = 'unknown' OR " +
+		"charge_after <= $3) AND tenant > $1 ORDER BY tenant LIMIT $2) p " +
 		"UNION SELECT m.tenant FROM (SELECT DISTINCT i.tenant FROM @invoices i JOIN @tenants t ON t.id = i.tenant WHERE " + neverArrives +
 		" AND i.tenant > $1 ORDER BY i.tenant LIMIT $2) m " +
-		"UNION SELECT q.tenant FROM (SELECT DISTINCT tenant FROM @invoices WHERE overpaid_at IS NOT NULL AND tenant > $1 ORDER BY tenant LIMIT $2) q ORDER BY tenant LIMIT $2"}
+		"UNION SELECT q.tenant FROM (SELECT DISTINCT tenant FROM @invoices WHERE overpaid_at IS NOT NULL AND tenant > $1 ORDER BY tenant " +
+		"LIMIT $2) q ORDER BY tenant LIMIT $2"}
 
 	dueTenants = newDue(due{from: "@tenants x", owner: "x.id", where: "x.due_at IS NOT NULL", at: "x.due_at", order: "x.due_at, x.id"})
 )
@@ -174,7 +177,8 @@ const neverArrives = "i.missed > 0 AND i.charge = 'none' AND i.paid_at IS NULL A
 const dated = "CASE WHEN t.reinstated_at > i.created_at THEN t.reinstated_at ELSE i.created_at END"
 
 // owes is since when an active tenant owes an invoice.
-const owes = "CASE WHEN coalesce(t.since, t.reinstated_at) > coalesce(i.since, i.created_at) THEN coalesce(t.since, t.reinstated_at) ELSE coalesce(i.since, i.created_at) END"
+const owes = "CASE WHEN coalesce(t.since, t.reinstated_at) > coalesce(i.since, i.created_at) THEN coalesce(t.since, t.reinstated_at) " +
+	"ELSE coalesce(i.since, i.created_at) END"
 
 // owed is [dunning.Invoice.Owed].
 const owed = "paid_at IS NULL AND voided_at IS NULL AND amount > 0"

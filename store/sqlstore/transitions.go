@@ -9,7 +9,8 @@ import (
 	"github.com/settlehq/settle/store"
 )
 
-const transitionRows = "machine text, id text, version int, from_status text, trigger text, to_status text, at time, actor text, role text, trace text, reason text, data text"
+const transitionRows = "machine text, id text, version int, from_status text, trigger text, to_status text, at time, actor text, role " +
+	"text, trace text, reason text, data text"
 
 const (
 	// base is what is added to the number of a transaction, see Restored.
@@ -20,7 +21,8 @@ const (
 	// server has begun: another server wrote it, and the database is a copy. Lines that
 	// can be read are of transactions that have ended, below xmax, or of this one.
 	restored = "coalesce((SELECT l.horizon FROM @transitions l ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > " + base +
-		" + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false)"
+		" + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), " +
+		"false)"
 )
 
 // writeTransitions has one text for each dialect, since only PostgreSQL has
@@ -30,12 +32,14 @@ const (
 // process may be given to other contents now. Nor does it for a process that has opened the
 // database before a migration which leaves no room for it.
 var writeTransitions = map[Dialect]*statement{
-	SQLite: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) " +
-		"SELECT 0, " + columnNames(transitionRows, "r.") + " FROM {rows} WHERE $1 = " + generation + " AND NOT {newer}"},
-	Postgres: {once: true, rows: transitionRows, text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) " +
-		"SELECT greatest((SELECT " + base + " + pg_current_xact_id()::text::bigint), (SELECT p.horizon FROM @transitions p " +
-		"WHERE r.version > 1 AND p.machine = r.machine AND p.id = r.id ORDER BY p.version DESC LIMIT 1)), " + columnNames(transitionRows, "r.") +
-		" FROM {rows} WHERE $1 = (SELECT " + generation + ") AND NOT (SELECT " + restored + ") AND NOT {newer}"},
+	SQLite: {once: true, rows: transitionRows,
+		text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) " +
+			"SELECT 0, " + columnNames(transitionRows, "r.") + " FROM {rows} WHERE $1 = " + generation + " AND NOT {newer}"},
+	Postgres: {once: true, rows: transitionRows,
+		text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) " +
+			"SELECT greatest((SELECT " + base + " + pg_current_xact_id()::text::bigint), (SELECT p.horizon FROM @transitions p " +
+			"WHERE r.version > 1 AND p.machine = r.machine AND p.id = r.id ORDER BY p.version DESC LIMIT 1)), " + columnNames(transitionRows, "r.") +
+			" FROM {rows} WHERE $1 = (SELECT " + generation + ") AND NOT (SELECT " + restored + ") AND NOT {newer}"},
 }
 
 // logTransitions appends to the audit trail of any machine. A version that is
@@ -79,13 +83,15 @@ func newer(is bool) error {
 	return fmt.Errorf("%w: they were migrated while this process ran: start a later version", ErrNewerTables)
 }
 
-const transitionColumns = "SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data FROM @transitions "
+const transitionColumns = "SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, " +
+	"data FROM @transitions "
 
 var (
 	transitionsOf     = statement{text: transitionColumns + "WHERE machine = $1 AND id = $2 ORDER BY version"}
 	transitionAt      = statement{text: transitionColumns + "WHERE horizon = $1 AND n = $2"}
 	followTransitions = map[Dialect]*statement{
-		SQLite: {set: "machine text", text: transitionColumns + "WHERE n > $2 AND $1 = 0 AND data <> $4 AND machine IN (SELECT r.machine FROM {set}) ORDER BY n LIMIT $3"},
+		SQLite: {set: "machine text", text: transitionColumns +
+			"WHERE n > $2 AND $1 = 0 AND data <> $4 AND machine IN (SELECT r.machine FROM {set}) ORDER BY n LIMIT $3"},
 		Postgres: {set: "machine text", text: transitionColumns + "WHERE (horizon, n) > ($1, $2) AND horizon < " + oldest +
 			" AND data <> $4 AND machine IN (SELECT r.machine FROM {set}) ORDER BY horizon, n LIMIT $3"},
 	}
@@ -102,11 +108,13 @@ const oldest = "(SELECT " + base + " + pg_snapshot_xmin(pg_current_snapshot())::
 // place is where a transition is in the order of commits.
 type place struct{ horizon, n int64 }
 
-func readTransitions[ID comparable](t *tx, st *statement, set *batch, parse func(string) (ID, error), args ...any) (log []statemachine.Transition[ID], last place, err error) {
+func readTransitions[ID comparable](t *tx, st *statement, set *batch, parse func(string) (ID, error),
+	args ...any) (log []statemachine.Transition[ID], last place, err error) {
 	err = t.read(st, set, func(rows *sql.Rows) error {
 		var l statemachine.Transition[ID]
 		var id string
-		err := rows.Scan(&last.horizon, &last.n, &l.Machine, &id, &l.Version, &l.From, &l.Trigger, &l.To, (*timeColumn)(&l.At), &l.Actor, &l.Role, &l.Trace, &l.Reason, &l.Data)
+		err := rows.Scan(&last.horizon, &last.n, &l.Machine, &id, &l.Version, &l.From, &l.Trigger, &l.To, (*timeColumn)(&l.At), &l.Actor, &l.Role,
+			&l.Trace, &l.Reason, &l.Data)
 		if err != nil {
 			return err
 		}
@@ -126,12 +134,14 @@ func transitions[ID comparable](t *tx, machine string, id ID) ([]statemachine.Tr
 }
 
 // follow is [store.Feed] for some machines.
-func follow[ID comparable](t *tx, after store.Cursor, limit int, parse func(string) (ID, error), machines ...string) ([]statemachine.Transition[ID], store.Cursor, error) {
+func follow[ID comparable](t *tx, after store.Cursor, limit int, parse func(string) (ID, error),
+	machines ...string) ([]statemachine.Transition[ID], store.Cursor, error) {
 	return followBut(t, "-", after, limit, parse, machines...) // which no line has as its data
 }
 
 // followBut is follow without the lines that have these data.
-func followBut[ID comparable](t *tx, hidden string, after store.Cursor, limit int, parse func(string) (ID, error), machines ...string) ([]statemachine.Transition[ID], store.Cursor, error) {
+func followBut[ID comparable](t *tx, hidden string, after store.Cursor, limit int, parse func(string) (ID, error),
+	machines ...string) ([]statemachine.Transition[ID], store.Cursor, error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, after, err
 	}

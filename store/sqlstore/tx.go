@@ -164,7 +164,8 @@ func (t *tx) again(err error) bool {
 		return true
 	}
 	old := func(refusal error) bool { return errors.Is(err, refusal) && errors.Is(t.err, refusal) }
-	return t.store.Dialect == Postgres && t.looked && (old(statemachine.ErrConflict) || old(statemachine.ErrFenced)) && (t.stale == "" || t.stale != t.before)
+	return t.store.Dialect == Postgres && t.looked && (old(statemachine.ErrConflict) || old(statemachine.ErrFenced)) &&
+		(t.stale == "" || t.stale != t.before)
 }
 
 // maxTexts is how many texts a statement has. Drivers and servers keep each.

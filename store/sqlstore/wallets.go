@@ -72,13 +72,15 @@ func (w wallets) Lock(scope utxo.WalletID) error {
 const blockColumns = "SELECT block_height, block_hash, prev_hash, block_time FROM @blocks "
 
 var (
-	selectTip     = statement{text: blockColumns + "ORDER BY block_height DESC LIMIT 1"}
-	blocksNamed   = statement{each: "block_hash bytes", text: "SELECT b.block_height, b.block_hash, b.prev_hash, b.block_time FROM @blocks b WHERE b.block_hash = r.block_hash"}
+	selectTip   = statement{text: blockColumns + "ORDER BY block_height DESC LIMIT 1"}
+	blocksNamed = statement{each: "block_hash bytes",
+		text: "SELECT b.block_height, b.block_hash, b.prev_hash, b.block_time FROM @blocks b WHERE b.block_hash = r.block_hash"}
 	selectBlocks  = statement{text: blockColumns + "WHERE block_height BETWEEN $1 AND $2 ORDER BY block_height"}
-	selectWallets = statement{text: "SELECT w.id, w.birth_height, CASE WHEN w.follows_tip THEN (SELECT max(b.block_height) FROM @blocks b) ELSE w.scanned_to END, " +
+	selectWallets = statement{text: "SELECT w.id, w.birth_height, CASE WHEN w.follows_tip THEN (SELECT max(b.block_height) FROM @blocks b) " +
+		"ELSE w.scanned_to END, " +
 		"w.follows_tip, w.announced FROM @wallets w ORDER BY w.id"}
-	selectScans = statement{text: "SELECT s.wallet_id, s.scan_id, s.scanned_to, o.owner_tag FROM @wallet_scans s CROSS JOIN @wallet_owners o " +
-		"WHERE o.wallet_id = s.wallet_id AND o.scan_id = s.scan_id ORDER BY s.wallet_id, s.scan_id, o.owner_tag"}
+	selectScans = statement{text: "SELECT s.wallet_id, s.scan_id, s.scanned_to, o.owner_tag FROM @wallet_scans s " +
+		"CROSS JOIN @wallet_owners o WHERE o.wallet_id = s.wallet_id AND o.scan_id = s.scan_id ORDER BY s.wallet_id, s.scan_id, o.owner_tag"}
 	selectOwners = statement{each: "owner_tag text", text: "SELECT o.owner_tag, o.birth_height FROM @wallet_owners o " +
 		"WHERE o.wallet_id = $1 AND o.owner_tag = r.owner_tag"}
 	selectRaw = statement{each: "wallet_id int, tx_hash bytes", text: "SELECT t.wallet_id, t.tx_hash, t.raw_tx FROM " +

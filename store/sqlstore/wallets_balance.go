@@ -13,23 +13,29 @@ import (
 // read from the last blocks: immature coinbases, and money with fewer
 // confirmations than asked.
 var (
-	sums = statement{text: "SELECT CASE WHEN " + isBehind("u") + " THEN '" + unscanned + "' ELSE u.bucket END, sum(u.amount) FROM @wallet_balances u " +
+	sums = statement{text: "SELECT CASE WHEN " + isBehind("u") + " THEN '" + unscanned +
+		"' ELSE u.bucket END, sum(u.amount) FROM @wallet_balances u " +
 		"WHERE u.wallet_id = $1 AND " + ofTag + " GROUP BY 1"}
 	recent = statement{text: unspentSince + "NOT t.is_coinbase GROUP BY t.block_height"}
 	// The coinbases have an index of their own.
 	recentCoinbases = statement{text: unspentSince + "t.is_coinbase GROUP BY t.block_height"}
 	// Each active lease finds its output by the key: asked as a condition, spent_by_tx_id
 	// makes a server without statistics read all that is unspent for each.
-	leased = statement{text: "SELECT coalesce(sum((SELECT CASE WHEN u.spent_by_tx_id IS NULL THEN u.amount END FROM @utxos u JOIN @transactions t ON t.id = u.tx_id " +
-		"WHERE u.wallet_id = l.wallet_id AND u.id = l.utxo_id AND " + live + " AND " + ofTag + ")), 0) FROM @utxo_leases l WHERE l.wallet_id = $1 AND l.expires_at > $3"}
+	leased = statement{text: "SELECT coalesce(sum((SELECT CASE WHEN u.spent_by_tx_id IS NULL THEN u.amount END FROM @utxos u JOIN " +
+		"@transactions t ON t.id = u.tx_id " +
+		"WHERE u.wallet_id = l.wallet_id AND u.id = l.utxo_id AND " + live + " AND " + ofTag +
+		")), 0) FROM @utxo_leases l WHERE l.wallet_id = $1 AND l.expires_at > $3"}
 )
 
-var unspentSince = "SELECT t.block_height, sum(coalesce((SELECT sum(u.amount) FROM @utxos u WHERE u.wallet_id = t.wallet_id AND u.tx_id = t.id " +
-	"AND u.spent_by_tx_id IS NULL AND " + ofTag + " AND NOT " + isBehind("u") + "), 0)) FROM @transactions t WHERE t.wallet_id = $1 AND t.block_height >= $3 AND NOT t.is_context AND "
+var unspentSince = "SELECT t.block_height, sum(coalesce((SELECT sum(u.amount) FROM @utxos u WHERE u.wallet_id = t.wallet_id AND u.tx_id " +
+	"= t.id " +
+	"AND u.spent_by_tx_id IS NULL AND " + ofTag + " AND NOT " + isBehind("u") +
+	"), 0)) FROM @transactions t WHERE t.wallet_id = $1 AND t.block_height >= $3 AND NOT t.is_context AND "
 
 // isBehind reports whether the owner of a row is.
 func isBehind(row string) string {
-	return "EXISTS (SELECT 1 FROM @wallet_owners o CROSS JOIN @wallet_scans c WHERE o.wallet_id = " + row + ".wallet_id AND o.owner_tag = " + row + ".owner_tag " +
+	return "EXISTS (SELECT 1 FROM @wallet_owners o CROSS JOIN @wallet_scans c WHERE o.wallet_id = " + row + ".wallet_id AND o.owner_tag = " +
+		row + ".owner_tag " +
 		"AND c.wallet_id = o.wallet_id AND c.scan_id = o.scan_id)"
 }
 
@@ -116,9 +122,10 @@ func firstImmature(p utxo.Policy, tip int32) int32 {
 }
 
 var (
-	addBalances = statement{rows: "wallet_id int, owner_tag text, bucket text, amount int", text: "INSERT INTO @wallet_balances (wallet_id, owner_tag, bucket, amount) " +
-		"SELECT r.wallet_id, r.owner_tag, r.bucket, r.amount FROM {rows} WHERE true " +
-		"ON CONFLICT (wallet_id, owner_tag, bucket) DO UPDATE SET amount = @wallet_balances.amount + excluded.amount"}
+	addBalances = statement{rows: "wallet_id int, owner_tag text, bucket text, amount int",
+		text: "INSERT INTO @wallet_balances (wallet_id, owner_tag, bucket, amount) " +
+			"SELECT r.wallet_id, r.owner_tag, r.bucket, r.amount FROM {rows} WHERE true " +
+			"ON CONFLICT (wallet_id, owner_tag, bucket) DO UPDATE SET amount = @wallet_balances.amount + excluded.amount"}
 )
 
 // saveSums moves the sums by what a change set says.

@@ -33,8 +33,9 @@ const (
 	andSpender  = ", s.tx_hash FROM "
 	spender     = " LEFT JOIN @transactions s ON s.id = u.spent_by_tx_id "
 	live        = "t.status IN ('pending', 'published')"
-	named       = "WHERE u.wallet_id = $1 AND u.output_index = r.output_index AND u.tx_id = (SELECT n.id FROM @transactions n WHERE n.tx_hash = r.tx_hash AND n.wallet_id = $1)"
-	ofTag       = "(CAST($2 AS text) IS NULL OR u.owner_tag = $2)"
+	named       = "WHERE u.wallet_id = $1 AND u.output_index = r.output_index AND u.tx_id = (SELECT n.id FROM @transactions n WHERE " +
+		"n.tx_hash = r.tx_hash AND n.wallet_id = $1)"
+	ofTag = "(CAST($2 AS text) IS NULL OR u.owner_tag = $2)"
 )
 
 const coinsInAChunk = 512
@@ -62,7 +63,8 @@ var leasesOf = statement{text: leaseColumns + "@utxo_leases l JOIN @utxos u ON u
 func (w wallets) leases(st *statement, set *batch, each func(utxo.Lease), args ...any) error {
 	return w.read(st, set, func(rows *sql.Rows) error {
 		var l utxo.Lease
-		err := rows.Scan(&l.Wallet, (*hashColumn)(&l.OutPoint.Hash), &l.OutPoint.Index, (*hashColumn)(&l.Lock), (*timeColumn)(&l.Until), (*timeColumn)(&l.Since))
+		err := rows.Scan(&l.Wallet, (*hashColumn)(&l.OutPoint.Hash), &l.OutPoint.Index, (*hashColumn)(&l.Lock),
+			(*timeColumn)(&l.Until), (*timeColumn)(&l.Since))
 		each(l)
 		return err
 	}, args...)
@@ -102,20 +104,23 @@ func (w wallets) list(id utxo.WalletID, st *statement, set *batch, args ...any) 
 }
 
 var (
-	unspent = statement{text: coinColumns + " FROM @utxos u JOIN @transactions t ON t.id = u.tx_id WHERE u.wallet_id = $1 AND u.spent_by_tx_id IS NULL AND " +
+	unspent = statement{text: coinColumns +
+		" FROM @utxos u JOIN @transactions t ON t.id = u.tx_id WHERE u.wallet_id = $1 AND u.spent_by_tx_id IS NULL AND " +
 		live + " AND " + ofTag + " ORDER BY u.tx_id, u.output_index"}
 	// Spenders that are in no block are few; the outputs that they spend are
 	// found from their inputs.
 	watched = statement{text: coinColumns + andSpender + "@utxos u JOIN @transactions t ON t.id = u.tx_id" + spender +
 		"WHERE u.wallet_id = $1 AND " + live + " AND (u.spent_by_tx_id IS NULL OR s.block_height IS NULL) ORDER BY u.tx_id, u.output_index"}
-	coinsNamed  = statement{each: "tx_hash bytes, output_index int", text: coinColumns + andSpender + "@utxos u CROSS JOIN @transactions t" + spender + named + " AND t.id = u.tx_id"}
+	coinsNamed = statement{each: "tx_hash bytes, output_index int",
+		text: coinColumns + andSpender + "@utxos u CROSS JOIN @transactions t" + spender + named + " AND t.id = u.tx_id"}
 	outputsFrom = statement{text: coinColumns + andSpender + "@transactions t CROSS JOIN @utxos u" + spender +
 		"WHERE t.wallet_id = $1 AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (t.tx_hash, u.output_index) > ($2, $3) " +
 		"ORDER BY t.tx_hash, u.output_index LIMIT $4"}
 	leasesUnspent = statement{text: leaseColumns + "@utxos u CROSS JOIN @utxo_leases l JOIN @transactions t ON t.id = u.tx_id " +
 		"WHERE u.wallet_id = $1 AND u.spent_by_tx_id IS NULL AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id"}
-	leasesNamed = statement{each: "tx_hash bytes, output_index int", text: "SELECT u.wallet_id, r.tx_hash, r.output_index, l.lock_id, l.expires_at, l.leased_at " +
-		"FROM @utxos u CROSS JOIN @utxo_leases l " + named + " AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id"}
+	leasesNamed = statement{each: "tx_hash bytes, output_index int",
+		text: "SELECT u.wallet_id, r.tx_hash, r.output_index, l.lock_id, l.expires_at, l.leased_at " +
+			"FROM @utxos u CROSS JOIN @utxo_leases l " + named + " AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id"}
 )
 
 // Unspent implements [utxo.Queries].
@@ -159,7 +164,8 @@ func (w wallets) Outputs(id utxo.WalletID, after *wire.OutPoint, limit int) ([]u
 var (
 	leasesOfLock = statement{text: leasesOf.text + " AND l.lock_id = $2 ORDER BY 2, 3"}
 	// Each finds its output by the key, as in the sum of what is leased.
-	leasesActive = statement{text: "SELECT l.wallet_id, (SELECT t.tx_hash FROM @utxos u JOIN @transactions t ON t.id = u.tx_id " + ofLease + "), (SELECT u.output_index FROM @utxos u " + ofLease + "), " +
+	leasesActive = statement{text: "SELECT l.wallet_id, (SELECT t.tx_hash FROM @utxos u JOIN @transactions t ON t.id = u.tx_id " + ofLease +
+		"), (SELECT u.output_index FROM @utxos u " + ofLease + "), " +
 		"l.lock_id, l.expires_at, l.leased_at FROM @utxo_leases l WHERE l.wallet_id = $1 AND l.expires_at > $2 ORDER BY 2, 3"}
 )
 

@@ -12,13 +12,17 @@ import (
 )
 
 var (
-	historyUnconfirmed = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL AND NOT t.is_context " +
+	historyUnconfirmed = statement{text: txColumns +
+		"@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL AND NOT t.is_context " +
 		"ORDER BY t.first_seen DESC, t.tx_hash DESC LIMIT $2"}
-	historyUnconfirmedAfter = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL AND NOT t.is_context " +
+	historyUnconfirmedAfter = statement{text: txColumns +
+		"@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL AND NOT t.is_context " +
 		"AND (t.first_seen, t.tx_hash) < ($3, $4) ORDER BY t.first_seen DESC, t.tx_hash DESC LIMIT $2"}
-	historyConfirmed = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL AND NOT t.is_context " +
+	historyConfirmed = statement{text: txColumns +
+		"@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL AND NOT t.is_context " +
 		"ORDER BY t.block_height DESC, t.block_position DESC LIMIT $2"}
-	historyConfirmedAfter = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL AND NOT t.is_context " +
+	historyConfirmedAfter = statement{text: txColumns +
+		"@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NOT NULL AND NOT t.is_context " +
 		"AND (t.block_height, t.block_position) < ($3, $4) ORDER BY t.block_height DESC, t.block_position DESC LIMIT $2"}
 )
 
@@ -53,12 +57,16 @@ func (w wallets) History(id utxo.WalletID, after *utxo.HistoryKey, limit int) ([
 const edgeColumns = "SELECT l.wallet_id, l.tx_hash, n.tx_hash, e.declared FROM "
 
 var (
-	edgesOf = statement{set: "wallet_id int, tx_hash bytes", text: "WITH named AS (SELECT t.wallet_id, t.id FROM {set} CROSS JOIN @transactions t " +
-		"WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id), edge AS (" +
-		"SELECT e.wallet_id, e.replaced_tx_id, e.replacement_tx_id FROM named CROSS JOIN @tx_replacements e WHERE e.wallet_id = named.wallet_id AND e.replaced_tx_id = named.id UNION " +
-		"SELECT e.wallet_id, e.replaced_tx_id, e.replacement_tx_id FROM named CROSS JOIN @tx_replacements e WHERE e.wallet_id = named.wallet_id AND e.replacement_tx_id = named.id) " +
-		edgeColumns + "edge k CROSS JOIN @tx_replacements e JOIN @transactions l ON l.id = e.replaced_tx_id JOIN @transactions n ON n.id = e.replacement_tx_id " +
-		"WHERE e.wallet_id = k.wallet_id AND e.replaced_tx_id = k.replaced_tx_id AND e.replacement_tx_id = k.replacement_tx_id ORDER BY 1, 2, 3"}
+	edgesOf = statement{set: "wallet_id int, tx_hash bytes",
+		text: "WITH named AS (SELECT t.wallet_id, t.id FROM {set} CROSS JOIN @transactions t " +
+			"WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id), edge AS (" +
+			"SELECT e.wallet_id, e.replaced_tx_id, e.replacement_tx_id FROM named CROSS JOIN @tx_replacements e WHERE e.wallet_id = " +
+			"named.wallet_id AND e.replaced_tx_id = named.id UNION " +
+			"SELECT e.wallet_id, e.replaced_tx_id, e.replacement_tx_id FROM named CROSS JOIN @tx_replacements e WHERE e.wallet_id = " +
+			"named.wallet_id AND e.replacement_tx_id = named.id) " +
+			edgeColumns + "edge k CROSS JOIN @tx_replacements e JOIN @transactions l ON l.id = e.replaced_tx_id JOIN @transactions n ON n.id = " +
+			"e.replacement_tx_id " +
+			"WHERE e.wallet_id = k.wallet_id AND e.replaced_tx_id = k.replaced_tx_id AND e.replacement_tx_id = k.replacement_tx_id ORDER BY 1, 2, 3"}
 	edges = statement{text: edgeColumns + "@tx_replacements e JOIN @transactions l ON l.id = e.replaced_tx_id " +
 		"JOIN @transactions n ON n.id = e.replacement_tx_id ORDER BY 1, 2, 3"}
 )
@@ -113,7 +121,8 @@ var (
 	allRaw    = statement{text: "SELECT id, raw_tx FROM @transactions"}
 	allTxs    = statement{text: txColumns + "@transactions t ORDER BY t.wallet_id, t.tx_hash"}
 	allOwners = statement{text: "SELECT o.wallet_id, o.owner_tag, o.birth_height FROM @wallet_owners o ORDER BY 1, 2"}
-	allLeases = statement{text: leaseColumns + "@utxo_leases l JOIN @utxos u ON u.id = l.utxo_id JOIN @transactions t ON t.id = u.tx_id ORDER BY 1, 2, 3"}
+	allLeases = statement{text: leaseColumns +
+		"@utxo_leases l JOIN @utxos u ON u.id = l.utxo_id JOIN @transactions t ON t.id = u.tx_id ORDER BY 1, 2, 3"}
 )
 
 // Snapshot implements [utxo.Queries].

@@ -31,7 +31,8 @@ func (w wallets) Save(sets ...utxo.ChangeSet) error {
 // spenders. Every update compares what it replaces.
 func (w wallets) apply(set *utxo.ChangeSet) error {
 	for _, step := range []func(*utxo.ChangeSet) error{
-		w.insertBlocks, w.saveSeq, w.saveWallets, w.saveSums, w.insertTxs, w.updateTxs, w.insertOutputs, w.moveSpenders, w.saveEdges, w.saveLeases,
+		w.insertBlocks, w.saveSeq, w.saveWallets, w.saveSums, w.insertTxs, w.updateTxs, w.insertOutputs,
+		w.moveSpenders, w.saveEdges, w.saveLeases,
 	} {
 		if err := step(set); err != nil {
 			return err
@@ -56,27 +57,36 @@ func (w wallets) saveSeq(set *utxo.ChangeSet) error {
 }
 
 var (
-	insertBlocks = statement{key: 1, rows: "block_height int, block_hash bytes, prev_hash bytes, block_time time", text: "INSERT INTO @blocks (block_height, block_hash, prev_hash, block_time) " +
-		"SELECT r.block_height, r.block_hash, r.prev_hash, r.block_time FROM {rows}"}
-	deleteBlock = statement{text: "DELETE FROM @blocks WHERE block_height = $1 AND block_hash = $2 AND block_height = (SELECT max(block_height) FROM @blocks)"}
+	insertBlocks = statement{key: 1, rows: "block_height int, block_hash bytes, prev_hash bytes, block_time time",
+		text: "INSERT INTO @blocks (block_height, block_hash, prev_hash, block_time) " +
+			"SELECT r.block_height, r.block_hash, r.prev_hash, r.block_time FROM {rows}"}
+	deleteBlock = statement{text: "DELETE FROM @blocks WHERE block_height = $1 AND block_hash = $2 AND block_height = (SELECT " +
+		"max(block_height) FROM @blocks)"}
 
-	insertWallets = statement{key: 1, rows: "id int, birth_height int, scanned_to int, follows_tip bool, announced int", text: "INSERT INTO @wallets (id, birth_height, scanned_to, follows_tip, announced) " +
-		"SELECT r.id, r.birth_height, r.scanned_to, r.follows_tip, r.announced FROM {rows}"}
-	updateWallets = statement{key: 1, rows: "id int, old int, followed bool, was int, scanned_to int, follows_tip bool, announced int", text: "UPDATE @wallets AS w SET " +
-		"scanned_to = r.scanned_to, follows_tip = r.follows_tip, announced = r.announced FROM {rows} " +
-		"WHERE w.id = r.id AND w.follows_tip = r.followed AND (r.followed OR w.scanned_to = r.old) AND w.announced = r.was"}
-	insertScans = statement{key: 2, rows: "wallet_id int, scan_id int, scanned_to int", text: "INSERT INTO @wallet_scans (wallet_id, scan_id, scanned_to) " +
-		"SELECT r.wallet_id, r.scan_id, r.scanned_to FROM {rows}"}
-	updateScans = statement{key: 2, rows: "wallet_id int, scan_id int, old int, scanned_to int", text: "UPDATE @wallet_scans AS s SET scanned_to = r.scanned_to FROM {rows} " +
-		"WHERE s.wallet_id = r.wallet_id AND s.scan_id = r.scan_id AND s.scanned_to = r.old"}
+	insertWallets = statement{key: 1, rows: "id int, birth_height int, scanned_to int, follows_tip bool, announced int",
+		text: "INSERT INTO @wallets (id, birth_height, scanned_to, follows_tip, announced) " +
+			"SELECT r.id, r.birth_height, r.scanned_to, r.follows_tip, r.announced FROM {rows}"}
+	updateWallets = statement{key: 1, rows: "id int, old int, followed bool, was int, scanned_to int, follows_tip bool, announced int",
+		text: "UPDATE @wallets AS w SET " +
+			"scanned_to = r.scanned_to, follows_tip = r.follows_tip, announced = r.announced FROM {rows} " +
+			"WHERE w.id = r.id AND w.follows_tip = r.followed AND (r.followed OR w.scanned_to = r.old) AND w.announced = r.was"}
+	insertScans = statement{key: 2, rows: "wallet_id int, scan_id int, scanned_to int",
+		text: "INSERT INTO @wallet_scans (wallet_id, scan_id, scanned_to) " +
+			"SELECT r.wallet_id, r.scan_id, r.scanned_to FROM {rows}"}
+	updateScans = statement{key: 2, rows: "wallet_id int, scan_id int, old int, scanned_to int",
+		text: "UPDATE @wallet_scans AS s SET scanned_to = r.scanned_to FROM {rows} " +
+			"WHERE s.wallet_id = r.wallet_id AND s.scan_id = r.scan_id AND s.scanned_to = r.old"}
 	deleteScans = statement{key: 2, rows: "wallet_id int, scan_id int, scanned_to int", text: "DELETE FROM @wallet_scans " +
 		"WHERE (wallet_id, scan_id, scanned_to) IN (SELECT r.wallet_id, r.scan_id, r.scanned_to FROM {rows})"}
-	insertOwners = statement{key: 2, rows: "wallet_id int, owner_tag text, birth_height int", text: "INSERT INTO @wallet_owners (wallet_id, owner_tag, birth_height, scan_id) " +
-		"SELECT r.wallet_id, r.owner_tag, r.birth_height, 0 FROM {rows}"}
-	updateOwners = statement{key: 2, rows: "wallet_id int, owner_tag text, old int, birth_height int", text: "UPDATE @wallet_owners AS o SET birth_height = r.birth_height FROM {rows} " +
-		"WHERE o.wallet_id = r.wallet_id AND o.owner_tag = r.owner_tag AND o.birth_height = r.old"}
-	scanOwners = statement{key: 2, rows: "wallet_id int, owner_tag text, scan_id int", text: "UPDATE @wallet_owners AS o SET scan_id = r.scan_id FROM {rows} " +
-		"WHERE o.wallet_id = r.wallet_id AND o.owner_tag = r.owner_tag"}
+	insertOwners = statement{key: 2, rows: "wallet_id int, owner_tag text, birth_height int",
+		text: "INSERT INTO @wallet_owners (wallet_id, owner_tag, birth_height, scan_id) " +
+			"SELECT r.wallet_id, r.owner_tag, r.birth_height, 0 FROM {rows}"}
+	updateOwners = statement{key: 2, rows: "wallet_id int, owner_tag text, old int, birth_height int",
+		text: "UPDATE @wallet_owners AS o SET birth_height = r.birth_height FROM {rows} " +
+			"WHERE o.wallet_id = r.wallet_id AND o.owner_tag = r.owner_tag AND o.birth_height = r.old"}
+	scanOwners = statement{key: 2, rows: "wallet_id int, owner_tag text, scan_id int",
+		text: "UPDATE @wallet_owners AS o SET scan_id = r.scan_id FROM {rows} " +
+			"WHERE o.wallet_id = r.wallet_id AND o.owner_tag = r.owner_tag"}
 )
 
 func (w wallets) insertBlocks(set *utxo.ChangeSet) error {
@@ -128,7 +138,8 @@ func (w wallets) saveWallets(set *utxo.ChangeSet) error {
 			reborn.add(int64(c.New.Wallet), c.New.Tag, c.Old.Birth, c.New.Birth)
 		}
 	}
-	return w.writeAll("wallets", writing{&insertWallets, added}, writing{&updateWallets, moved}, writing{&insertOwners, named}, writing{&updateOwners, reborn},
+	return w.writeAll("wallets", writing{&insertWallets, added}, writing{&updateWallets, moved}, writing{&insertOwners, named},
+		writing{&updateOwners, reborn},
 		writing{&deleteScans, ended}, writing{&updateScans, advanced}, writing{&insertScans, began}, writing{&scanOwners, scanned})
 }
 
@@ -171,22 +182,30 @@ func (a writing) named(what string) string {
 var (
 	insertTxs = statement{key: 2, rows: "wallet_id int, tx_hash bytes, status text, block_height int, block_position int, is_coinbase bool, " +
 		"first_seen time, seq int, label text, is_context bool, is_public bool, version int, raw_tx bytes, n int",
-		text: "INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, is_context, is_public, version, raw_tx) " +
-			"SELECT r.wallet_id, r.tx_hash, r.status, r.block_height, r.block_position, r.is_coinbase, r.first_seen, r.seq, r.label, r.is_context, r.is_public, r.version, r.raw_tx " +
+		text: "INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, " +
+			"is_context, is_public, version, raw_tx) " +
+			"SELECT r.wallet_id, r.tx_hash, r.status, r.block_height, r.block_position, r.is_coinbase, r.first_seen, r.seq, r.label, " +
+			"r.is_context, r.is_public, r.version, r.raw_tx " +
 			"FROM {rows} ORDER BY r.n"}
 	insertInputs = statement{key: 3, rows: "wallet_id int, tx_hash bytes, input_index int, prev_hash bytes, prev_index int",
 		text: "INSERT INTO @tx_inputs (wallet_id, tx_id, input_index, prev_hash, prev_index) " +
 			"SELECT r.wallet_id, " + txOf("tx_hash") + ", r.input_index, r.prev_hash, r.prev_index FROM {rows}"}
 	// Most changes leave the height alone, and with it the indexes that have it.
-	restateTxs = statement{key: 2, rows: "wallet_id int, tx_hash bytes, old int, status text, seq int, label text, is_context bool, is_public bool, version int",
-		text: "UPDATE @transactions AS t SET status = r.status, seq = r.seq, label = r.label, is_context = r.is_context, is_public = r.is_public, version = r.version FROM {rows} " +
+	restateTxs = statement{key: 2,
+		rows: "wallet_id int, tx_hash bytes, old int, status text, seq int, label text, is_context bool, is_public bool, version int",
+		text: "UPDATE @transactions AS t SET status = r.status, seq = r.seq, label = r.label, is_context = r.is_context, is_public = " +
+			"r.is_public, version = r.version FROM {rows} " +
 			"WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old"}
-	updateTxs = statement{key: 2, rows: "wallet_id int, tx_hash bytes, old int, status text, block_height int, block_position int, seq int, label text, is_context bool, is_public bool, version int",
+	updateTxs = statement{key: 2,
+		rows: "wallet_id int, tx_hash bytes, old int, status text, block_height int, block_position int, seq int, label text, is_context " +
+			"bool, is_public bool, version int",
 		text: "UPDATE @transactions AS t SET status = r.status, block_height = r.block_height, block_position = r.block_position, seq = r.seq, " +
-			"label = r.label, is_context = r.is_context, is_public = r.is_public, version = r.version FROM {rows} WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old"}
+			"label = r.label, is_context = r.is_context, is_public = r.is_public, version = r.version FROM {rows} WHERE t.tx_hash = r.tx_hash " +
+			"AND t.wallet_id = r.wallet_id AND t.version = r.old"}
 	// The version that a change of the bytes has moved is compared once more.
 	resignTxs = statement{key: 2, rows: "wallet_id int, tx_hash bytes, version int, raw_tx bytes",
-		text: "UPDATE @transactions AS t SET raw_tx = r.raw_tx FROM {rows} WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.version"}
+		text: "UPDATE @transactions AS t SET raw_tx = r.raw_tx FROM {rows} WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND " +
+			"t.version = r.version"}
 )
 
 func height(h int32) any {
@@ -200,7 +219,8 @@ func (w wallets) insertTxs(set *utxo.ChangeSet) error {
 	txs, inputs := new(batch), new(batch)
 	for i, t := range set.Inserts {
 		wallet := int64(t.ID.Wallet)
-		txs.add(wallet, t.ID.Hash, t.Status, height(t.Height), t.Position, t.Coinbase, t.FirstSeen, t.Seq, t.Label, t.Context, t.Public, t.Version, t.Raw, i)
+		txs.add(wallet, t.ID.Hash, t.Status, height(t.Height), t.Position, t.Coinbase, t.FirstSeen, t.Seq, t.Label, t.Context,
+			t.Public, t.Version, t.Raw, i)
 		for at, op := range t.Inputs {
 			inputs.add(wallet, t.ID.Hash, at, op.Hash, op.Index)
 		}
@@ -218,7 +238,8 @@ func (w wallets) updateTxs(set *utxo.ChangeSet) error {
 		if u.Old.Height == u.New.Height && u.Old.Position == u.New.Position {
 			stay.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, u.New.Seq, u.New.Label, u.New.Context, u.New.Public, u.New.Version)
 		} else {
-			moved.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, height(u.New.Height), u.New.Position, u.New.Seq, u.New.Label, u.New.Context, u.New.Public, u.New.Version)
+			moved.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, height(u.New.Height), u.New.Position, u.New.Seq, u.New.Label,
+				u.New.Context, u.New.Public, u.New.Version)
 		}
 	}
 	return w.writeAll("transactions", writing{&updateTxs, moved}, writing{&restateTxs, stay}, writing{&resignTxs, resigned})
@@ -246,9 +267,11 @@ const (
 )
 
 var (
-	insertOutputs = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, amount int, script bytes, owner_tag text, spent_by bytes",
+	insertOutputs = statement{key: 3,
+		rows: "wallet_id int, tx_hash bytes, output_index int, amount int, script bytes, owner_tag text, spent_by bytes",
 		text: "INSERT INTO @utxos (wallet_id, tx_id, output_index, amount, script, owner_tag, spent_by_tx_id, spent_input_index) " +
-			"SELECT r.wallet_id, " + txOf("tx_hash") + ", r.output_index, r.amount, r.script, r.owner_tag, " + orNone("spent_by") + ", " + spendingInput +
+			"SELECT r.wallet_id, " + txOf("tx_hash") + ", r.output_index, r.amount, r.script, r.owner_tag, " + orNone("spent_by") + ", " +
+			spendingInput +
 			" FROM {rows}"}
 	moveSpenders = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, old bytes, spent_by bytes",
 		text: "UPDATE @utxos AS u SET spent_by_tx_id = " + orNone("spent_by") + ", spent_input_index = " + spendingInput +
@@ -285,12 +308,17 @@ func (w wallets) moveSpenders(set *utxo.ChangeSet) error {
 
 var (
 	insertEdges = statement{key: 3, rows: "wallet_id int, loser bytes, winner bytes, declared bool", text: "INSERT INTO @tx_replacements " +
-		"(wallet_id, replaced_tx_id, replacement_tx_id, declared) SELECT r.wallet_id, " + txOf("loser") + ", " + txOf("winner") + ", r.declared FROM {rows}"}
-	declareEdges = statement{key: 3, rows: "wallet_id int, loser bytes, winner bytes", text: "UPDATE @tx_replacements AS e SET declared = true FROM {rows} " +
-		"WHERE e.wallet_id = r.wallet_id AND e.replaced_tx_id = " + txOf("loser") + " AND e.replacement_tx_id = " + txOf("winner") + " AND NOT e.declared"}
+		"(wallet_id, replaced_tx_id, replacement_tx_id, declared) SELECT r.wallet_id, " + txOf("loser") + ", " + txOf("winner") +
+		", r.declared FROM {rows}"}
+	declareEdges = statement{key: 3, rows: "wallet_id int, loser bytes, winner bytes",
+		text: "UPDATE @tx_replacements AS e SET declared = true FROM {rows} " +
+			"WHERE e.wallet_id = r.wallet_id AND e.replaced_tx_id = " + txOf("loser") + " AND e.replacement_tx_id = " + txOf("winner") +
+			" AND NOT e.declared"}
 	insertLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, leased_at time",
-		text: "INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at, leased_at) SELECT r.wallet_id, " + rowOutput + ", r.lock_id, r.expires_at, r.leased_at FROM {rows}"}
-	updateLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, leased_at time, old_lock bytes, old_end time",
+		text: "INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at, leased_at) SELECT r.wallet_id, " + rowOutput +
+			", r.lock_id, r.expires_at, r.leased_at FROM {rows}"}
+	updateLeases = statement{key: 3,
+		rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, leased_at time, old_lock bytes, old_end time",
 		text: "UPDATE @utxo_leases AS l SET lock_id = r.lock_id, expires_at = r.expires_at, leased_at = r.leased_at FROM {rows} " +
 			"WHERE l.wallet_id = r.wallet_id AND l.utxo_id = " + rowOutput + " AND l.lock_id = r.old_lock AND l.expires_at = r.old_end"}
 	deleteLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time",

@@ -49,8 +49,9 @@ func (f *foundTxs) scan(rows *sql.Rows) error {
 var (
 	inputsOf = statement{each: "wallet_id int, tx_id int", text: "SELECT i.tx_id, i.input_index, i.prev_hash, i.prev_index " +
 		"FROM @tx_inputs i WHERE i.wallet_id = r.wallet_id AND i.tx_id = r.tx_id"}
-	outputsOf = statement{each: "wallet_id int, tx_id int", text: "SELECT u.tx_id, u.output_index, u.amount, u.script, u.owner_tag, s.tx_hash " +
-		"FROM @utxos u LEFT JOIN @transactions s ON s.id = u.spent_by_tx_id WHERE u.wallet_id = r.wallet_id AND u.tx_id = r.tx_id"}
+	outputsOf = statement{each: "wallet_id int, tx_id int",
+		text: "SELECT u.tx_id, u.output_index, u.amount, u.script, u.owner_tag, s.tx_hash " +
+			"FROM @utxos u LEFT JOIN @transactions s ON s.id = u.spent_by_tx_id WHERE u.wallet_id = r.wallet_id AND u.tx_id = r.tx_id"}
 )
 
 // collect reads transactions without their inputs and outputs.

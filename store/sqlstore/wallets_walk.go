@@ -42,7 +42,8 @@ const (
 	firstRow  = "NOT EXISTS (SELECT 1 FROM @transactions o WHERE o.tx_hash = t.tx_hash AND o.wallet_id < t.wallet_id)"
 	ancestors = "WITH RECURSIVE walk(tx_hash) AS (SELECT r.tx_hash FROM {set} UNION " +
 		"{walk SELECT i.prev_hash FROM @transactions t CROSS JOIN @tx_inputs i WHERE t.tx_hash = w.tx_hash AND " + within + " AND " + firstRow +
-		" AND i.wallet_id = t.wallet_id AND i.tx_id = t.id}) {walk " + txColumns + "@transactions t WHERE t.tx_hash = w.tx_hash AND " + within + "}"
+		" AND i.wallet_id = t.wallet_id AND i.tx_id = t.id}) {walk " + txColumns + "@transactions t WHERE t.tx_hash = w.tx_hash AND " + within +
+		"}"
 )
 
 var ancestorsWithin = statement{set: "tx_hash bytes", text: ancestors}

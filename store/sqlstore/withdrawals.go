@@ -33,7 +33,8 @@ func (t *tx) withdrawals() withdrawals {
 var (
 	// One statement reads all versioned records of an aggregate, so that they
 	// are of one moment. The attempt is that of the job's fence.
-	selectAggregates = statement{once: true, each: "id uuid", text: "SELECT " + requestTable.columns("q.") + ", " + jobTable.columns("j.") + ", " +
+	selectAggregates = statement{once: true, each: "id uuid", text: "SELECT " + requestTable.columns("q.") + ", " + jobTable.columns("j.") +
+		", " +
 		attemptTable.columns("a.") + ", " + hotWalletTable.columns("w.") + ", " + lastNonces + " FROM @withdrawal_requests q " +
 		"LEFT JOIN @withdrawal_queue j ON j.withdrawal_request_id = q.id AND j.number = " +
 		"(SELECT max(l.number) FROM @withdrawal_queue l WHERE l.withdrawal_request_id = q.id) " +
@@ -88,11 +89,17 @@ func (w withdrawals) Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error)
 				func(a, b withdrawal.Tx) int { return int(a.Seq - b.Seq) })
 		},
 		func() error {
-			return parts(w, strayTable, &selectStrays, stored, func(a *withdrawal.Withdrawal) (*[]withdrawal.Stray, int32) { return &a.Strays, a.Request.StraysOnFile },
+			return parts(w, strayTable, &selectStrays, stored, func(a *withdrawal.Withdrawal) (*[]withdrawal.Stray,
+				int32) {
+				return &a.Strays, a.Request.StraysOnFile
+			},
 				func(a, b withdrawal.Stray) int { return int(a.Seq - b.Seq) })
 		},
 		func() error {
-			return parts(w, attemptTable, &selectDispatches, stored, func(a *withdrawal.Withdrawal) (*[]withdrawal.Attempt, int32) { return &a.Dispatches, a.Job.Dispatches },
+			return parts(w, attemptTable, &selectDispatches, stored, func(a *withdrawal.Withdrawal) (*[]withdrawal.Attempt,
+				int32) {
+				return &a.Dispatches, a.Job.Dispatches
+			},
 				func(a, b withdrawal.Attempt) int { return int(a.Fence - b.Fence) })
 		})
 	if err != nil {

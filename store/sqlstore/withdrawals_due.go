@@ -48,7 +48,8 @@ func claimAt(table string) string {
 // putOffAhead says of pending jobs what [withdrawal.IsAhead] says. Its first condition
 // follows from the others, and is what an index answers.
 func putOffAhead(table string) string {
-	return strings.ReplaceAll("(CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > {now} AND "+claimAt("x")+" > {now} "+
+	return strings.ReplaceAll("(CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > {now} AND "+claimAt("x")+
+		" > {now} "+
 		"AND (x.scheduled_at <= {now} OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > {ahead}) "+
 		"AND (x.offer_at IS NULL OR x.offer_at <= {now} OR x.offer_at > {ahead})", "x.", table+".")
 }
@@ -57,7 +58,8 @@ func putOffAhead(table string) string {
 // scalar query: a planner that makes a join of EXISTS reads all requests for
 // each job, as long as it believes that the table is small.
 func claimable(table string) string {
-	return table + ".status = 'pending' AND (SELECT " + goesOn + " FROM @withdrawal_requests q WHERE q.id = " + table + ".withdrawal_request_id)"
+	return table + ".status = 'pending' AND (SELECT " + goesOn + " FROM @withdrawal_requests q WHERE q.id = " + table +
+		".withdrawal_request_id)"
 }
 
 // pays is whether a hot wallet begins payments.
@@ -68,36 +70,43 @@ func pays(table string) string {
 // Of a wallet whose slot is free, the first job. It must still be pending when
 // its row is locked; another claimer's is skipped with its wallet. That is asked
 // in a way that no partial index answers: the row is to be found by its key.
-var firstOfWallet = "upper(x.status) = 'PENDING' AND " + pays("w") + " AND x.id = (SELECT f.id FROM @withdrawal_queue f WHERE " + claimable("f") + " " +
-	"AND f.operation_wallet_address_id = w.id AND " + claimAt("f") + " <= {now} ORDER BY " + rankOf("f") + ", " + claimAt("f") + ", f.id LIMIT 1) " +
+var firstOfWallet = "upper(x.status) = 'PENDING' AND " + pays("w") + " AND x.id = (SELECT f.id FROM @withdrawal_queue f WHERE " +
+	claimable("f") + " " +
+	"AND f.operation_wallet_address_id = w.id AND " + claimAt("f") + " <= {now} ORDER BY " + rankOf("f") + ", " + claimAt("f") +
+	", f.id LIMIT 1) " +
 	"AND NOT EXISTS (SELECT 1 FROM @withdrawal_queue h WHERE h.slot = w.id)"
 
 // Of what a clock that was ahead has put off it is the first job of a wallet, too.
 var firstAheadOfWallet = claimable("x") + " AND w.id = x.operation_wallet_address_id AND " + pays("w") + " AND " + putOffAhead("x") + " " +
-	"AND x.id = (SELECT f.id FROM @withdrawal_queue f WHERE " + claimable("f") + " AND f.operation_wallet_address_id = x.operation_wallet_address_id " +
+	"AND x.id = (SELECT f.id FROM @withdrawal_queue f WHERE " + claimable("f") +
+	" AND f.operation_wallet_address_id = x.operation_wallet_address_id " +
 	"AND " + putOffAhead("f") + " ORDER BY " + rankOf("f") + ", " + claimAt("f") + ", f.id LIMIT 1) " +
 	"AND NOT EXISTS (SELECT 1 FROM @withdrawal_queue h WHERE h.slot = x.operation_wallet_address_id)"
 
 // sendAgainAt is when a job may be sent again.
 func sendAgainAt(table string) string {
-	return "(CASE WHEN " + table + ".lease_until > " + table + ".next_check_at THEN " + table + ".lease_until ELSE " + table + ".next_check_at END)"
+	return "(CASE WHEN " + table + ".lease_until > " + table + ".next_check_at THEN " + table + ".lease_until ELSE " + table +
+		".next_check_at END)"
 }
 
 // Of a wallet with nonces the lowest that is due, found by its index for each row.
-var lowestOfWallet = "x.status = 'confirming' AND " + owedBroadcast + " AND " + sendAgainAt("x") + " <= {now} AND (x.nonce IS NULL OR x.id = (SELECT l.id FROM @withdrawal_queue l " +
+var lowestOfWallet = "x.status = 'confirming' AND " + owedBroadcast + " AND " + sendAgainAt("x") +
+	" <= {now} AND (x.nonce IS NULL OR x.id = (SELECT l.id FROM @withdrawal_queue l " +
 	"WHERE l.operation_wallet_address_id = x.operation_wallet_address_id AND l.status = 'confirming' AND l.rebroadcast AND NOT l.review " +
 	"AND l.nonce IS NOT NULL AND " + sendAgainAt("l") + " <= {now} ORDER BY coalesce(l.nonce, 0), l.id LIMIT 1))"
 
 // scopeOfChain is the scope of a chain, see [due].off.
 const scopeOfChain = "'chain/' || {of}"
 
-var claimableOfPayer = claimable("x") + " AND (SELECT " + pays("w") + " FROM @operation_wallet_addresses w WHERE w.id = x.operation_wallet_address_id)"
+var claimableOfPayer = claimable("x") + " AND (SELECT " + pays("w") +
+	" FROM @operation_wallet_addresses w WHERE w.id = x.operation_wallet_address_id)"
 
 // claims are of any number of a hot wallet, sequentialClaims of one at a time.
 var (
 	claims = due{from: jobRows, owner: requestOfJob,
 		where: claimableOfPayer, at: claimAt("x"),
-		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: claimAt("x") + ", x.id", filters: []string{"x.chain_id", "x.operation_wallet_address_id"}, off: stoppedAt(scopeOfChain, switches.Begin),
+		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: claimAt("x") + ", x.id",
+		filters: []string{"x.chain_id", "x.operation_wallet_address_id"}, off: stoppedAt(scopeOfChain, switches.Begin),
 		putOff: claimableOfPayer + " AND " + putOffAhead("x"), putOffFrom: jobRows}
 	sequentialClaims = func() *dueWork {
 		d := claims
@@ -112,11 +121,15 @@ var dueWithdrawals = func() map[withdrawal.DueKind]*dueWork {
 	all := map[withdrawal.DueKind]*dueWork{withdrawal.DueClaim: newDue(claims)}
 	for kind, d := range map[withdrawal.DueKind]due{
 		withdrawal.DueRebroadcast: {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND " + owedBroadcast,
-			at: sendAgainAt("x"), first: lowestOfWallet, firstFrom: jobRows, order: "x.next_check_at, x.id", off: stoppedAt(scopeOfChain, switches.Send)},
-		withdrawal.DueCheck:  {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND x.batch_id IS NULL", at: "x.next_check_at", later: owedBroadcast, order: "x.next_check_at, x.id"},
-		withdrawal.DueRescue: {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until", order: "x.lease_until, x.id"},
-		withdrawal.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id", where: "x.status = 'approved' AND " + strings.ReplaceAll(goesOn, "q.", "x."),
-			at: offerAt, order: "x.updated_at, x.id", off: stoppedAt(scopeOfChain, switches.Begin)},
+			at: sendAgainAt("x"), first: lowestOfWallet, firstFrom: jobRows, order: "x.next_check_at, x.id",
+			off: stoppedAt(scopeOfChain, switches.Send)},
+		withdrawal.DueCheck: {from: jobRows, owner: requestOfJob, where: "x.status = 'confirming' AND x.batch_id IS NULL", at: "x.next_check_at",
+			later: owedBroadcast, order: "x.next_check_at, x.id"},
+		withdrawal.DueRescue: {from: jobRows, owner: requestOfJob, where: "x.status = 'processing' AND NOT x.review", at: "x.lease_until",
+			order: "x.lease_until, x.id"},
+		withdrawal.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id",
+			where: "x.status = 'approved' AND " + strings.ReplaceAll(goesOn, "q.", "x."),
+			at:    offerAt, order: "x.updated_at, x.id", off: stoppedAt(scopeOfChain, switches.Begin)},
 		withdrawal.DueRefund: {from: "@withdrawal_requests x", owner: "x.id", where: awaitsRefund, at: offerAt,
 			order: offerAt + ", x.updated_at, x.id", off: recoveringAt(scopeOfChain)},
 	} {

@@ -15,11 +15,15 @@ const acknowledged = "EXISTS (SELECT 1 FROM @withdrawal_acknowledgements a WHERE
 	"AND a.tx_hash = i.tx_hash AND a.claim = i.claim AND a.block_hash = i.block_hash)"
 
 var (
-	openIncidents = statement{text: "SELECT i.id, " + incidentTable.columns("i.") + " FROM @withdrawal_incidents i WHERE i.id > $1 AND NOT " + acknowledged +
+	openIncidents = statement{text: "SELECT i.id, " + incidentTable.columns("i.") + " FROM @withdrawal_incidents i WHERE i.id > $1 AND NOT " +
+		acknowledged +
 		" ORDER BY i.id LIMIT $2"}
-	countOpenIncidents = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id WHERE NOT " + acknowledged + "{chain q.chain_id}")
-	knownIncident      = statement{text: "SELECT i.id FROM @withdrawal_incidents i WHERE i.withdrawal_request_id = $1 AND i.tx_hash = $2 AND i.claim = $3 AND i.block_hash = $4"}
-	acknowledgementsOf = statement{text: "SELECT " + acknowledgementTable.columns("") + " FROM @withdrawal_acknowledgements WHERE withdrawal_request_id = $1 " +
+	countOpenIncidents = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = " +
+		"i.withdrawal_request_id WHERE NOT " + acknowledged + "{chain q.chain_id}")
+	knownIncident = statement{text: "SELECT i.id FROM @withdrawal_incidents i WHERE i.withdrawal_request_id = $1 AND i.tx_hash = $2 " +
+		"AND i.claim = $3 AND i.block_hash = $4"}
+	acknowledgementsOf = statement{text: "SELECT " + acknowledgementTable.columns("") +
+		" FROM @withdrawal_acknowledgements WHERE withdrawal_request_id = $1 " +
 		"ORDER BY at, tx_hash, claim, block_hash"}
 )
 

@@ -14,10 +14,13 @@ import (
 // Who owns a nonce of a wallet, and whom a transaction of a chain pays.
 
 var (
-	insertNonces = statement{once: true, rows: "operation_wallet_address_id uuid, nonce int, job_id uuid", text: "INSERT INTO @withdrawal_nonces " +
-		"(operation_wallet_address_id, nonce, job_id) SELECT r.operation_wallet_address_id, r.nonce, r.job_id FROM {rows} WHERE NOT EXISTS " +
-		"(SELECT 1 FROM @withdrawal_nonces o WHERE o.operation_wallet_address_id = r.operation_wallet_address_id AND o.nonce = r.nonce) AND NOT EXISTS " +
-		"(SELECT 1 FROM @withdrawal_fillers f WHERE f.operation_wallet_address_id = r.operation_wallet_address_id AND f.nonce = r.nonce) ON CONFLICT DO NOTHING"}
+	insertNonces = statement{once: true, rows: "operation_wallet_address_id uuid, nonce int, job_id uuid",
+		text: "INSERT INTO @withdrawal_nonces " +
+			"(operation_wallet_address_id, nonce, job_id) SELECT r.operation_wallet_address_id, r.nonce, r.job_id FROM {rows} WHERE NOT EXISTS " +
+			"(SELECT 1 FROM @withdrawal_nonces o WHERE o.operation_wallet_address_id = r.operation_wallet_address_id AND o.nonce = r.nonce) AND " +
+			"NOT EXISTS " +
+			"(SELECT 1 FROM @withdrawal_fillers f WHERE f.operation_wallet_address_id = r.operation_wallet_address_id AND f.nonce = r.nonce) ON " +
+			"CONFLICT DO NOTHING"}
 	ownerOf = statement{once: true, each: "id uuid, wallet uuid, nonce int", text: "SELECT n.job_id FROM @withdrawal_nonces n " +
 		"WHERE n.operation_wallet_address_id = r.wallet AND n.nonce = r.nonce AND n.job_id <> r.id"}
 	fillerOf = statement{once: true, each: "wallet uuid, nonce int", text: "SELECT f.tx_hash FROM @withdrawal_fillers f " +
@@ -27,15 +30,20 @@ var (
 	lockNonces = statement{text: "LOCK TABLE @withdrawal_nonces IN SHARE ROW EXCLUSIVE MODE"}
 
 	// The nonces of a wallet from $2 on: each job's, with its request, and each filler's.
-	noncesFrom = statement{text: "SELECT n.nonce, j.withdrawal_request_id FROM @withdrawal_nonces n JOIN @withdrawal_queue j ON j.id = n.job_id " +
+	noncesFrom = statement{text: "SELECT n.nonce, j.withdrawal_request_id FROM @withdrawal_nonces n JOIN @withdrawal_queue j ON j.id = " +
+		"n.job_id " +
 		"WHERE n.operation_wallet_address_id = $1 AND n.nonce >= $2 UNION ALL " +
 		"SELECT nonce, NULL FROM @withdrawal_fillers WHERE operation_wallet_address_id = $1 AND nonce >= $2 ORDER BY nonce"}
 
-	insertPayments = statement{once: true, rows: "chain_id text, tx_form text, output int, withdrawal_request_id uuid", text: "INSERT INTO @withdrawal_payments " +
-		"(chain_id, tx_form, output, withdrawal_request_id) SELECT r.chain_id, r.tx_form, r.output, r.withdrawal_request_id FROM {rows} WHERE true ON CONFLICT DO NOTHING"}
+	insertPayments = statement{once: true, rows: "chain_id text, tx_form text, output int, withdrawal_request_id uuid",
+		text: "INSERT INTO @withdrawal_payments " +
+			"(chain_id, tx_form, output, withdrawal_request_id) SELECT r.chain_id, r.tx_form, r.output, r.withdrawal_request_id FROM {rows} " +
+			"WHERE true ON CONFLICT DO NOTHING"}
 	// Another request that has the transaction, or its output if it is one.
-	paidRequest = statement{once: true, each: "chain_id text, tx_form text, output int, request uuid", text: "SELECT p.withdrawal_request_id FROM @withdrawal_payments p " +
-		"WHERE p.chain_id = r.chain_id AND p.tx_form = r.tx_form AND p.withdrawal_request_id <> r.request AND (r.output = -1 OR p.output IN (-1, r.output))"}
+	paidRequest = statement{once: true, each: "chain_id text, tx_form text, output int, request uuid",
+		text: "SELECT p.withdrawal_request_id FROM @withdrawal_payments p " +
+			"WHERE p.chain_id = r.chain_id AND p.tx_form = r.tx_form AND p.withdrawal_request_id <> r.request AND (r.output = -1 OR p.output IN " +
+			"(-1, r.output))"}
 )
 
 // The highest nonces of a wallet w on file: of a job, and of a filler.
@@ -91,7 +99,8 @@ func (s *changeset) nonceTaken() (filler string, err error) {
 }
 
 func usedBy(filler string) error {
-	return &statemachine.Refusal{Err: withdrawal.ErrNonceUsed, Machine: "hot wallet", Event: "save", Reason: "filler " + filler + " has the nonce"}
+	return &statemachine.Refusal{Err: withdrawal.ErrNonceUsed, Machine: "hot wallet", Event: "save",
+		Reason: "filler " + filler + " has the nonce"}
 }
 
 // pays adds the rows of a transaction in withdrawal_payments.
@@ -210,7 +219,8 @@ func (w hotWallets) NoncesFrom(wallet uuid.UUID, from uint64) (all []withdrawal.
 	return all, err
 }
 
-var selectTheseWallets = statement{each: "id uuid", text: strings.Replace(selectWalletsOf.text, "w.chain_id = $1 ORDER BY w.id", "w.id = r.id", 1)}
+var selectTheseWallets = statement{each: "id uuid", text: strings.Replace(selectWalletsOf.text,
+	"w.chain_id = $1 ORDER BY w.id", "w.id = r.id", 1)}
 
 // Get implements [store.HotWalletRecords].
 func (w hotWallets) Get(ids ...uuid.UUID) ([]withdrawal.HotWallet, error) {

@@ -36,8 +36,10 @@ func (w withdrawals) Save(changes ...withdrawal.Change) error {
 
 func (w withdrawals) saveAll(machine string, batches []withdrawal.BatchChange, changes []withdrawal.Change) error {
 	return w.save(machine, func() error {
-		s := changeset{withdrawals: w, batches: rowsOf[withdrawal.Batch]{table: batchTable}, counts: map[countKey]int64{}, slots: map[uuid.UUID]uuid.UUID{}}
-		for _, b := range []*batch{&s.newRequests, &s.requests, &s.newJobs, &s.jobs, &s.touch, &s.taking, &s.attempts, &s.txs, &s.nonces, &s.payments} {
+		s := changeset{withdrawals: w, batches: rowsOf[withdrawal.Batch]{table: batchTable}, counts: map[countKey]int64{},
+			slots: map[uuid.UUID]uuid.UUID{}}
+		for _, b := range []*batch{&s.newRequests, &s.requests, &s.newJobs, &s.jobs, &s.touch, &s.taking, &s.attempts,
+			&s.txs, &s.nonces, &s.payments} {
 			b.room = len(changes)
 		}
 		for i := range changes {
@@ -141,7 +143,8 @@ func (s *changeset) write() error {
 			return s.writeAll("withdrawal batch transactions", writing{&batchTxTable.insertOne, &s.versions})
 		},
 		func() error {
-			return jobTable.lockInOrder(s.tx, writing{&jobTable.updateOne, &s.jobs}, writing{&jobTable.touchOne, &s.touch}, writing{&jobTable.updateOne, &s.taking})
+			return jobTable.lockInOrder(s.tx, writing{&jobTable.updateOne, &s.jobs}, writing{&jobTable.touchOne, &s.touch},
+				writing{&jobTable.updateOne, &s.taking})
 		},
 		func() error { return jobTable.writeChanged(s.tx, &s.jobs) },
 		func() error { return jobTable.writeTouched(s.tx, &s.touch) },
@@ -170,8 +173,9 @@ func (s *changeset) write() error {
 
 var (
 	saveAttempts = attemptTable.upsert("@withdrawal_attempts.ended_at IS NULL")
-	settleStrays = statement{once: true, rows: "withdrawal_request_id uuid, seq int, settled_at time", text: "UPDATE @withdrawal_strays AS x SET settled_at = r.settled_at " +
-		"FROM {rows} WHERE x.withdrawal_request_id = r.withdrawal_request_id AND x.seq = r.seq AND x.settled_at IS NULL"}
+	settleStrays = statement{once: true, rows: "withdrawal_request_id uuid, seq int, settled_at time",
+		text: "UPDATE @withdrawal_strays AS x SET settled_at = r.settled_at " +
+			"FROM {rows} WHERE x.withdrawal_request_id = r.withdrawal_request_id AND x.seq = r.seq AND x.settled_at IS NULL"}
 )
 
 func (s *changeset) insertJobs() error {

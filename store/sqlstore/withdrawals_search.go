@@ -143,10 +143,12 @@ func (w withdrawals) List(q store.ListWithdrawals) ([]withdrawal.Withdrawal, err
 }
 
 var (
-	jobsOfRequest = statement{text: "SELECT " + jobTable.columns("") + " FROM @withdrawal_queue WHERE withdrawal_request_id = $1 ORDER BY number"}
+	jobsOfRequest = statement{text: "SELECT " + jobTable.columns("") +
+		" FROM @withdrawal_queue WHERE withdrawal_request_id = $1 ORDER BY number"}
 	// Whatever the chain, and whether the whole transaction is a request's or one output.
 	requestsByHash = statement{text: fmt.Sprintf("SELECT DISTINCT p.withdrawal_request_id FROM @withdrawal_payments p "+
-		"WHERE p.tx_form = $1 AND p.withdrawal_request_id IS NOT NULL AND p.withdrawal_request_id <> '%s' ORDER BY 1 LIMIT %d", uuid.Nil, store.MaxPage)}
+		"WHERE p.tx_form = $1 AND p.withdrawal_request_id IS NOT NULL AND p.withdrawal_request_id <> '%s' ORDER BY 1 LIMIT %d", uuid.Nil,
+		store.MaxPage)}
 )
 
 // Jobs implements [store.WithdrawalRecords].

@@ -25,8 +25,10 @@ var addCounts = func() map[Dialect]*statement {
 	all := map[Dialect]*statement{}
 	for d, shard := range map[Dialect]string{SQLite: "0", Postgres: "coalesce((SELECT s.n FROM generate_series(0, 31) AS s(n) " +
 		"WHERE pg_try_advisory_xact_lock(hashtext('settle counts @'), s.n) LIMIT 1), 1000 + pg_backend_pid())"} {
-		all[d] = &statement{once: true, rows: "record text, status text, n int", text: "INSERT INTO @withdrawal_counts (record, status, shard, n) " +
-			"SELECT r.record, r.status, " + shard + ", r.n FROM {rows} WHERE true ON CONFLICT (record, status, shard) DO UPDATE SET n = @withdrawal_counts.n + excluded.n"}
+		all[d] = &statement{once: true, rows: "record text, status text, n int",
+			text: "INSERT INTO @withdrawal_counts (record, status, shard, n) " +
+				"SELECT r.record, r.status, " + shard +
+				", r.n FROM {rows} WHERE true ON CONFLICT (record, status, shard) DO UPDATE SET n = @withdrawal_counts.n + excluded.n"}
 	}
 	return all
 }()
@@ -86,16 +88,22 @@ var chainMark = regexp.MustCompile(`\{chain [\w.]+\}`)
 // The numbers of rows in states that are soon left, and of the others from
 // withdrawal_counts; what ended in [$1, $2) from its index.
 var (
-	countEnded    = statement{text: "SELECT record, status, CAST(sum(n) AS {int}) FROM @withdrawal_counts WHERE record IN ($1, $2) GROUP BY record, status"}
-	countRequests = perChain("SELECT status, count(*), min(created_at), min(updated_at), max(created_at), max(updated_at) FROM @withdrawal_requests " +
+	countEnded = statement{text: "SELECT record, status, CAST(sum(n) AS {int}) FROM @withdrawal_counts WHERE record IN ($1, $2) GROUP " +
+		"BY record, status"}
+	countRequests = perChain("SELECT status, count(*), min(created_at), min(updated_at), max(created_at), max(updated_at) FROM " +
+		"@withdrawal_requests " +
 		"WHERE status IN ('pending', 'approved', 'queued'){chain chain_id} GROUP BY status")
 	// Those that are due, at $1 or, of look-ups, before.
-	countJobs = perChain("SELECT 'pending', count(*), min(CASE WHEN " + dueWithdrawals[withdrawal.DueClaim].is("$1") + " THEN x.scheduled_at END), 0, NULL, 0, max(x.scheduled_from) " +
+	countJobs = perChain("SELECT 'pending', count(*), min(CASE WHEN " + dueWithdrawals[withdrawal.DueClaim].is("$1") +
+		" THEN x.scheduled_at END), 0, NULL, 0, max(x.scheduled_from) " +
 		"FROM @withdrawal_queue x WHERE x.status = 'pending'{chain x.chain_id} UNION ALL " +
 		"SELECT 'processing', count(*), NULL, coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueRescue].is("$1") + " THEN 1 END), 0), " +
-		inReview + ", max(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END) FROM @withdrawal_queue x WHERE x.status = 'processing'{chain x.chain_id} UNION ALL " +
-		"SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueCheck].is("$1") + " AND x.next_check_at < $1 THEN 1 END), 0), " +
-		inReview + ", max(CASE WHEN x.review AND x.claimed_at > x.broadcast_at THEN x.claimed_at ELSE x.broadcast_at END) FROM @withdrawal_queue x WHERE x.status = 'confirming'{chain x.chain_id}")
+		inReview + ", max(CASE WHEN x.review THEN coalesce(x.claimed_at, x.broadcast_at) END) FROM @withdrawal_queue x WHERE x.status = " +
+		"'processing'{chain x.chain_id} UNION ALL " +
+		"SELECT 'confirming', count(*), min(x.broadcast_at), coalesce(sum(CASE WHEN " + dueWithdrawals[withdrawal.DueCheck].is("$1") +
+		" AND x.next_check_at < $1 THEN 1 END), 0), " +
+		inReview + ", max(CASE WHEN x.review AND x.claimed_at > x.broadcast_at THEN x.claimed_at ELSE x.broadcast_at END) FROM " +
+		"@withdrawal_queue x WHERE x.status = 'confirming'{chain x.chain_id}")
 	countBatches = perChain("SELECT coalesce(sum(CASE WHEN x.next_check_at < $1 THEN 1 END), 0), min(x.created_at), max(x.created_at) " +
 		"FROM @withdrawal_batches x WHERE " +
 		dueBatches[withdrawal.DueBatchCheck].where + "{chain x.chain_id}")
@@ -112,8 +120,10 @@ var (
 		"WHERE n.operation_wallet_address_id = x.operation_wallet_address_id AND n.nonce = x.number)){chain x.chain_id} ORDER BY x.id")
 	walletsOff = perChain("SELECT x.id FROM @operation_wallet_addresses x WHERE x.status = 'unknown outbound'{chain x.chain_id} " +
 		"ORDER BY x.id LIMIT " + strconv.Itoa(withdrawal.MaxGaps))
-	countIncidents = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")
-	oldestQueued   = perChain("SELECT min(q.queued_at), max(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id " +
+	countIncidents = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id " +
+		"WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")
+	oldestQueued = perChain("SELECT min(q.queued_at), max(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = " +
+		"x.withdrawal_request_id " +
 		"WHERE x.status IN ('pending', 'processing'){chain x.chain_id}")
 
 	sumMoney = func() map[Dialect]map[bool]*statement {
@@ -134,11 +144,13 @@ var (
 
 	requestsEnded = perChain("SELECT status, count(*) FROM @withdrawal_requests " +
 		"WHERE status IN ('completed', 'failed') AND updated_at >= $1 AND updated_at < $2{chain chain_id} GROUP BY status")
-	requestsApproved = perChain("SELECT created_at, approved_at FROM @withdrawal_requests WHERE approved_at >= $1 AND approved_at < $2{chain chain_id}")
-	jobsConfirmed    = perChain("SELECT broadcast_at, processed_at, gas_used FROM @withdrawal_queue " +
+	requestsApproved = perChain("SELECT created_at, approved_at FROM @withdrawal_requests WHERE approved_at >= $1 AND approved_at < " +
+		"$2{chain chain_id}")
+	jobsConfirmed = perChain("SELECT broadcast_at, processed_at, gas_used FROM @withdrawal_queue " +
 		"WHERE processed_at >= $1 AND processed_at < $2 AND status = 'confirmed'{chain chain_id}")
 	attemptsStarted = perChain("SELECT count(*), coalesce(sum(CASE WHEN EXISTS (SELECT 1 FROM @withdrawal_attempts p " +
-		"WHERE p.job_id = a.job_id AND p.fence < a.fence) THEN 1 ELSE 0 END), 0) FROM @withdrawal_attempts a JOIN @withdrawal_queue x ON x.id = a.job_id WHERE a.started_at >= $1 AND a.started_at < $2{chain x.chain_id}")
+		"WHERE p.job_id = a.job_id AND p.fence < a.fence) THEN 1 ELSE 0 END), 0) FROM @withdrawal_attempts a JOIN @withdrawal_queue x ON x.id " +
+		"= a.job_id WHERE a.started_at >= $1 AND a.started_at < $2{chain x.chain_id}")
 )
 
 // maybePaid: a request q of which nobody knows whether it is paid, with its job x.
@@ -165,7 +177,8 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 		args []any
 		scan func(*sql.Rows) error
 	}{
-		{map[bool]*statement{false: &countEnded, true: &countEnded}, []any{"request" + of, "job" + of}, func(rows *sql.Rows) error { return scanEnded(rows, &s) }},
+		{map[bool]*statement{false: &countEnded, true: &countEnded}, []any{"request" + of, "job" + of},
+			func(rows *sql.Rows) error { return scanEnded(rows, &s) }},
 		{countRequests, nil, func(rows *sql.Rows) error { return scanRequests(rows, &s) }},
 		{countJobs, []any{now}, func(rows *sql.Rows) error { return scanJobs(rows, &s) }},
 		{countBatches, []any{now}, func(rows *sql.Rows) error { return scanWait(rows, &s, &s.OldestBatch, &s.BatchesOverdue) }},

@@ -25,8 +25,9 @@ var (
 		SQLite:   {set: "id uuid", text: selectReserved},
 		Postgres: {set: "id uuid", text: selectReserved + " FOR NO KEY UPDATE OF w"},
 	}
-	updateReserved = statement{once: true, rows: "id uuid, balance_reserved num, last_used_at time", text: "UPDATE @operation_wallet_addresses AS w " +
-		"SET balance_reserved = r.balance_reserved, last_used_at = r.last_used_at FROM {rows} WHERE w.id = r.id"}
+	updateReserved = statement{once: true, rows: "id uuid, balance_reserved num, last_used_at time",
+		text: "UPDATE @operation_wallet_addresses AS w " +
+			"SET balance_reserved = r.balance_reserved, last_used_at = r.last_used_at FROM {rows} WHERE w.id = r.id"}
 )
 
 const selectReserved = "SELECT w.id, w.balance_reserved, w.last_used_at FROM @operation_wallet_addresses w " +

@@ -107,7 +107,8 @@ func (w *batches) everyBatchField(t *testing.T) {
 		}
 		l.do(first)
 		l.do(withdrawal.BatchSent{By: by(withdrawal.WithdrawalWorker, l.tick()), Fence: 1, Hash: first.Hash, Done: true},
-			withdrawal.BatchMissing{By: by(withdrawal.ConfirmationWorker, l.tick())}, withdrawal.BatchClaimed{By: by(withdrawal.WithdrawalWorker, l.tick())})
+			withdrawal.BatchMissing{By: by(withdrawal.ConfirmationWorker, l.tick())},
+			withdrawal.BatchClaimed{By: by(withdrawal.WithdrawalWorker, l.tick())})
 		l.do(replacedBatch(&l.a, l.tick(), "v2", 1))
 		l.do(minedBatch(&l.a, l.tick(), l.a.Batch.TxHash, 0))
 		for i, m := range l.a.Members {
@@ -128,7 +129,8 @@ func (w *batches) batchWithMembers(t *testing.T) {
 	e := batchOf(w.id(), start, members...)
 	c := must(w.policy.ApplyBatch(withdrawal.Payout{Members: members}, e, start))(t)
 	held := w.do(t, members[2].Request.ID, withdrawal.Held{By: op})
-	refusedWith(t, w.db.Update(ctx, func(tx store.BatchUnit) error { return tx.Batches().Save(c) }), statemachine.ErrConflict, "a batch with a member that was held meanwhile")
+	refusedWith(t, w.db.Update(ctx, func(tx store.BatchUnit) error { return tx.Batches().Save(c) }), statemachine.ErrConflict,
+		"a batch with a member that was held meanwhile")
 	refusedWith(t, errOf(w.batches.Do(ctx, e.Batch, e)), statemachine.ErrFenced, "a batch with a held member")
 	for i, m := range append(members[:2:2], held) {
 		same(t, fmt.Sprint("member ", i, " after a batch that was refused"), w.get(t, m.Request.ID), m)
@@ -141,15 +143,18 @@ func (w *batches) batchWithMembers(t *testing.T) {
 	}
 	// One member moves between the look-up and the save of the end.
 	end := must(w.policy.ApplyBatch(b, minedBatch(&b, start, e.Hash, 0), start))(t)
-	moved := w.do(t, members[1].Request.ID, withdrawal.PaidBy{By: op, Block: withdrawal.Block{Height: 9, Hash: "b9", Canonical: "b9", Head: 12}, Tx: "elsewhere",
+	moved := w.do(t, members[1].Request.ID, withdrawal.PaidBy{By: op, Block: withdrawal.Block{Height: 9, Hash: "b9",
+		Canonical: "b9", Head: 12}, Tx: "elsewhere",
 		Payee: members[1].Request.ToAddress, AssetOnChain: tokenOnChain, AmountRaw: members[1].Request.AmountRaw, Reason: "seen"})
-	refusedWith(t, w.db.Update(ctx, func(tx store.BatchUnit) error { return tx.Batches().Save(end) }), statemachine.ErrConflict, "the end of a batch with a member that moved")
+	refusedWith(t, w.db.Update(ctx, func(tx store.BatchUnit) error { return tx.Batches().Save(end) }), statemachine.ErrConflict,
+		"the end of a batch with a member that moved")
 	now, err := w.batches.Get(ctx, e.Batch)
 	if err != nil || now.Batch.Status != withdrawal.BatchConfirming || now.Members[0].Request.Status != withdrawal.RequestQueued {
 		t.Fatalf("half of an end is stored: %v, %v, %v", err, now.Batch.Status, now.Members[0].Request.Status)
 	}
 	same(t, "the member that moved", now.Members[1], moved)
-	if due := w.due(t, store.DueWithdrawals{Kind: withdrawal.DueCheck, Chain: b.Batch.Chain, Now: start.Add(time.Hour), Limit: 10}); len(due) > 0 {
+	if due := w.due(t, store.DueWithdrawals{Kind: withdrawal.DueCheck, Chain: b.Batch.Chain,
+		Now: start.Add(time.Hour), Limit: 10}); len(due) > 0 {
 		t.Fatalf("%d members of a batch are looked up alone", len(due))
 	}
 	must(w.batches.Audit(ctx, "", 100))(t)
@@ -176,7 +181,8 @@ func (w *batches) batchNonce(t *testing.T) {
 	taken(t, errOf(w.batches.Do(ctx, second.Batch, second)), withdrawal.ErrNonceTaken, b.Batch.Owner)
 	// An output of a transaction pays one request, whoever says so.
 	second.Nonce, second.ChainNonce, second.Hash = 6, 6, e.Hash
-	refusedWith(t, errOf(w.batches.Do(ctx, second.Batch, second)), withdrawal.ErrPaymentTaken, "the transaction of another batch, by the same output")
+	refusedWith(t, errOf(w.batches.Do(ctx, second.Batch, second)), withdrawal.ErrPaymentTaken,
+		"the transaction of another batch, by the same output")
 	// What is mined instead pays a member by an output that is another's: an
 	// operator has the member, and the others are decided.
 	p.Nonce, p.ChainNonce = 6, 6
@@ -217,7 +223,8 @@ func (w *batches) batchInstead(t *testing.T) {
 	}
 	for i := range b.Members[1:] { // an operator knows which
 		m, pay := &b.Members[i+1], &twins.Transfers[i]
-		got := w.do(t, m.Request.ID, withdrawal.PaidBy{By: by(withdrawal.Operator, start), Block: twins.Block, Tx: "another", Output: pay.Output, Payee: pay.Payee,
+		got := w.do(t, m.Request.ID, withdrawal.PaidBy{By: by(withdrawal.Operator, start), Block: twins.Block, Tx: "another",
+			Output: pay.Output, Payee: pay.Payee,
 			AssetOnChain: pay.AssetOnChain, AmountRaw: pay.AmountRaw, Nonce: e.Nonce, HasNonce: true, Reason: "seen"})
 		if got.Request.FinalTxHash != "another" {
 			t.Errorf("out of its batch: %v", got.Job.Status)
@@ -231,7 +238,8 @@ func (w *batches) batchLists(t *testing.T) {
 	op := operatorAt(start)
 	claimed := withdrawal.BatchClaimed{By: workerAt(all[0].Batch.Lease.Until)}
 	claimed.Actor = "worker-2"
-	for i, ev := range []withdrawal.BatchEvent{claimed, withdrawal.BatchSent{By: workerAt(start), Fence: 1, Hash: all[1].Batch.TxHash, Done: true}, minedBatch(&all[2], start, all[2].Batch.TxHash, 0)} {
+	for i, ev := range []withdrawal.BatchEvent{claimed, withdrawal.BatchSent{By: workerAt(start), Fence: 1, Hash: all[1].Batch.TxHash,
+		Done: true}, minedBatch(&all[2], start, all[2].Batch.TxHash, 0)} {
 		w.batch(t, all[i].Batch.ID, ev)
 	}
 	w.do(t, all[1].Members[0].Request.ID, withdrawal.Held{By: op, Reason: "look"})
@@ -246,7 +254,8 @@ func (w *batches) batchLists(t *testing.T) {
 	for _, kind := range append([]withdrawal.ListKind{0}, withdrawal.ListKind(0).Values()...) {
 		listed := 0
 		for _, now := range moved {
-			for _, f := range []withdrawal.Filter{{}, {Chain: all[0].Batch.Chain}, {Wallet: all[3].Batch.Wallet}, {Holder: worker1}, {Holder: "worker-2", Chain: all[0].Batch.Chain}, {User: aUser}} {
+			for _, f := range []withdrawal.Filter{{}, {Chain: all[0].Batch.Chain}, {Wallet: all[3].Batch.Wallet}, {Holder: worker1},
+				{Holder: "worker-2", Chain: all[0].Batch.Chain}, {User: aUser}} {
 				f.Kind = kind
 				listed += w.listedBatches(t, all, f, now)
 			}
@@ -268,13 +277,14 @@ func (w *batches) listedBatches(t testing.TB, stored []withdrawal.Payout, f with
 		if backwards {
 			slices.Reverse(want)
 		}
-		inPages(t, fmt.Sprintf("batches of %+v at %v, backwards %v", f, now.Sub(start), backwards), want, func(after *withdrawal.Payout, _ int) ([]withdrawal.Payout, error) {
-			q := store.ListBatches{Filter: f, Now: now, Backwards: backwards, Limit: 2}
-			if after != nil {
-				q.After = &after.Batch
-			}
-			return w.batches.List(ctx, q)
-		})
+		inPages(t, fmt.Sprintf("batches of %+v at %v, backwards %v", f, now.Sub(start), backwards), want,
+			func(after *withdrawal.Payout, _ int) ([]withdrawal.Payout, error) {
+				q := store.ListBatches{Filter: f, Now: now, Backwards: backwards, Limit: 2}
+				if after != nil {
+					q.After = &after.Batch
+				}
+				return w.batches.List(ctx, q)
+			})
 	}
 	return len(want)
 }
@@ -288,8 +298,9 @@ func (w *batches) batchesByHash(t *testing.T) {
 	if b = w.batch(t, e.Batch, nobody); len(b.Txs) != 2 {
 		t.Fatalf("its versions are %+v", b.Txs)
 	}
-	for hash, found := range map[string]bool{e.Hash: true, strings.ToLower(e.Hash[2:]): true, strings.ToUpper(e.Hash): statemachine.SameHash(strings.ToUpper(e.Hash), e.Hash),
-		nobody.Hash: true, strings.ToLower(nobody.Hash): false, "nobody's": false} {
+	for hash, found := range map[string]bool{e.Hash: true, strings.ToLower(e.Hash[2:]): true,
+		strings.ToUpper(e.Hash): statemachine.SameHash(strings.ToUpper(e.Hash), e.Hash),
+		nobody.Hash:             true, strings.ToLower(nobody.Hash): false, "nobody's": false} {
 		var want []uuid.UUID
 		if found {
 			want = []uuid.UUID{e.Batch}
@@ -352,7 +363,8 @@ func (w *batches) batchGivenBack(t *testing.T) {
 		source := w.batches.Payments(chain, "builder", 10)
 		items := claimed(t, source, 1, 1)
 		m := items[0].Work.Members
-		w.do(t, m[1].Request.ID, withdrawal.Revoked{By: operatorAt(time.Time{}), Revocation: statemachine.Revocation{Holder: "builder", Reason: "its lease is another's"}})
+		w.do(t, m[1].Request.ID, withdrawal.Revoked{By: operatorAt(time.Time{}), Revocation: statemachine.Revocation{Holder: "builder",
+			Reason: "its lease is another's"}})
 		if _, _, err := source.Turn(ctx, []store.BatchResult{give(source, items[0].Work)}, 0); !errors.Is(err, statemachine.ErrFenced) {
 			t.Errorf("one that is refused: %v", err)
 		}

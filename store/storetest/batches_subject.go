@@ -39,7 +39,8 @@ type follows interface {
 // record.
 func versionedPayouts(t *testing.T, w *batches) *payoutSubject {
 	size := 24
-	for rule, members := range map[string]int{"while_others_write": usual(160, 400), "leaves_no_trace": 80, "ends_the_update": 40} { // that make batches within a transaction
+	// that make batches within a transaction
+	for rule, members := range map[string]int{"while_others_write": usual(160, 400), "leaves_no_trace": 80, "ends_the_update": 40} {
 		if strings.Contains(t.Name(), rule) {
 			size = members
 		}
@@ -77,7 +78,8 @@ func versionedPayouts(t *testing.T, w *batches) *payoutSubject {
 		newID:  w.id,
 		id:     func(b *withdrawal.Payout) uuid.UUID { return b.Batch.ID },
 		stages: pool.stages(),
-		speech: &speech[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]{store.DomainWithdrawals, withdrawal.BatchMachine.Name(), withdrawal.BatchEvents(),
+		speech: &speech[uuid.UUID, withdrawal.Payout, withdrawal.BatchEvent]{store.DomainWithdrawals,
+			withdrawal.BatchMachine.Name(), withdrawal.BatchEvents(),
 			func(ev withdrawal.BatchEvent) uint8 { return uint8(withdrawal.BatchSpeakers(ev)) }, pool.lives()},
 		outside: map[string]func(*withdrawal.Payout){
 			"next check":  func(b *withdrawal.Payout) { b.Batch.NextCheckAt = b.Batch.NextCheckAt.Add(tick) },
@@ -105,7 +107,8 @@ func versionedPayouts(t *testing.T, w *batches) *payoutSubject {
 				add(b)
 			}
 		},
-		lists: []list[store.BatchUnit, uuid.UUID, withdrawal.Payout]{{"IDs", func(tx store.BatchUnit, _ time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error) {
+		lists: []list[store.BatchUnit, uuid.UUID, withdrawal.Payout]{{"IDs", func(tx store.BatchUnit, _ time.Time, after uuid.UUID,
+			limit int) ([]uuid.UUID, error) {
 			return tx.Batches().IDs(after, limit)
 		}, func(*withdrawal.Payout, time.Time) bool { return true }, nil}},
 		limits: map[string]func(int) error{
@@ -179,7 +182,8 @@ func (w *batches) newPool(t testing.TB, size int) *pool {
 		commands, ids := make([]store.WithdrawalCommand, n), make([]uuid.UUID, n)
 		for i := range commands {
 			ids[i] = w.id()
-			commands[i] = store.WithdrawalCommand{Request: ids[i], Events: []withdrawal.Event{submission(ids[i], utxos, start), withdrawal.Approved{By: by(withdrawal.Approver, start)},
+			commands[i] = store.WithdrawalCommand{Request: ids[i], Events: []withdrawal.Event{submission(ids[i], utxos, start),
+				withdrawal.Approved{By: by(withdrawal.Approver, start)},
 				w.enqueued(start, withdrawal.Normal), withdrawal.Claimed{By: workerAt(start)}}}
 		}
 		_, err1 := w.service.DoAll(ctx, commands...)
@@ -223,7 +227,8 @@ func (p *pool) stages() []payoutStage {
 		{name: "a batch that was sent", touch: touch,
 			events: func(id uuid.UUID) []withdrawal.BatchEvent {
 				all := made(id)
-				return append(all, withdrawal.BatchSent{By: workerAt(start.Add(time.Minute)), Fence: 1, Hash: all[0].(withdrawal.BatchPrepared).Hash, Done: true})
+				return append(all, withdrawal.BatchSent{By: workerAt(start.Add(time.Minute)), Fence: 1,
+					Hash: all[0].(withdrawal.BatchPrepared).Hash, Done: true})
 			},
 			claim: func(b *withdrawal.Payout) withdrawal.BatchEvent {
 				return withdrawal.BatchClaimed{By: workerAt(start.Add(time.Minute))}
@@ -257,7 +262,8 @@ func paysOf(members []withdrawal.Withdrawal) (all []withdrawal.Pay) {
 func replacedBatch(b *withdrawal.Payout, at time.Time, hash string, member int) withdrawal.BatchReplaced {
 	who := workerAt(at)
 	who.Version = b.Batch.Version
-	return withdrawal.BatchReplaced{By: who, Fence: b.Batch.Lease.Fence, Hash: hash + " of " + b.Batch.ID.String(), Raw: []byte{1}, Pays: paysOf(b.Members)[member : member+1]}
+	return withdrawal.BatchReplaced{By: who, Fence: b.Batch.Lease.Fence, Hash: hash + " of " + b.Batch.ID.String(), Raw: []byte{1},
+		Pays: paysOf(b.Members)[member : member+1]}
 }
 
 // minedBatch shows what a version pays to those that have it on file, from the
@@ -268,7 +274,8 @@ func minedBatch(b *withdrawal.Payout, at time.Time, hash string, from int) withd
 	for i := from; i < len(b.Members); i++ {
 		m := &b.Members[i]
 		if output, ok := b.Pays(hash, m); ok {
-			e.Transfers = append(e.Transfers, withdrawal.Transfer{Output: output, Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain, AmountRaw: m.Request.AmountRaw})
+			e.Transfers = append(e.Transfers, withdrawal.Transfer{Output: output, Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain,
+				AmountRaw: m.Request.AmountRaw})
 		}
 	}
 	return e

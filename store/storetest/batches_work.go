@@ -27,7 +27,8 @@ func (w *batches) fullBatch(t *testing.T) {
 		var some []store.WithdrawalCommand
 		for ; made < n && len(some) < 100; made++ {
 			id := w.id()
-			some = append(some, store.WithdrawalCommand{Request: id, Events: []withdrawal.Event{submission(id, chain, start), withdrawal.Approved{By: by(withdrawal.Approver, start)},
+			some = append(some, store.WithdrawalCommand{Request: id, Events: []withdrawal.Event{submission(id, chain, start),
+				withdrawal.Approved{By: by(withdrawal.Approver, start)},
 				w.enqueued(start, withdrawal.Normal)}})
 		}
 		must(w.service.DoAll(ctx, some...))(t)
@@ -137,7 +138,8 @@ func (w *batches) batchWorkers(t *testing.T) {
 			e.Actor = "builder"
 			b := w.batch(t, e.Batch, e)
 			sent[b.Batch.TxHash] = true
-			built = append(built, store.BatchResult{Batch: e.Batch, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: e.By, Fence: b.Batch.Lease.Fence, Hash: e.Hash, Done: true}}})
+			built = append(built, store.BatchResult{Batch: e.Batch, Events: []withdrawal.BatchEvent{withdrawal.BatchSent{By: e.By,
+				Fence: b.Batch.Lease.Fence, Hash: e.Hash, Done: true}}})
 		}
 	}
 	if _, _, err := builder.Turn(ctx, built, 0); err != nil {

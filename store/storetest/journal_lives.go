@@ -100,7 +100,8 @@ func (p *pool) lives() []func(uuid.UUID, func(...withdrawal.BatchEvent) withdraw
 		},
 		func(id uuid.UUID, say say) {
 			b := say(p.stages()[0].events(id)...)
-			say(withdrawal.BatchRevoked{By: operatorAt(start), Revocation: statemachine.Revocation{Holder: b.Batch.Lease.Holder, Reason: "it is dead"}})
+			say(withdrawal.BatchRevoked{By: operatorAt(start), Revocation: statemachine.Revocation{Holder: b.Batch.Lease.Holder,
+				Reason: "it is dead"}})
 		},
 	}
 }
@@ -153,7 +154,8 @@ func tenantLives() []func(string, func(...dunning.Event) dunning.Account) {
 	op := dunningBy(dunning.Operator, start)
 	return []func(string, say){
 		func(id string, say say) {
-			say(enrolled(id, dunning.NWC), dunning.MethodSet{By: op, Method: dunning.Manual}, dunning.Provisioned{By: op}, issued(id+"-a"), issued(id+"-b"),
+			say(enrolled(id, dunning.NWC), dunning.MethodSet{By: op, Method: dunning.Manual}, dunning.Provisioned{By: op},
+				issued(id+"-a"), issued(id+"-b"),
 				dunning.Amended{By: op, Invoice: id + "-a", Amount: 60}, dunning.Voided{By: op, Invoice: id + "-b"})
 			paid := func(payment string) dunning.Paid {
 				return dunning.Paid{By: op, Invoice: id + "-a", Method: dunning.Manual, Payment: payment}
@@ -167,7 +169,8 @@ func tenantLives() []func(string, func(...dunning.Event) dunning.Account) {
 		},
 		func(id string, say say) {
 			say(tenantStages()[2].events(id)...)
-			say(dunning.Resolved{By: op, Invoice: id + "-invoice", Key: id + "-invoice/0", Outcome: statemachine.Done, Reason: "the provider says so"})
+			say(dunning.Resolved{By: op, Invoice: id + "-invoice", Key: id + "-invoice/0", Outcome: statemachine.Done,
+				Reason: "the provider says so"})
 		},
 	}
 }
@@ -186,7 +189,8 @@ func swapLives[A any](d swap.Direction) []func(string, func(...swap.Event) A) {
 			if d == swap.ToUSDD { // it goes there by a transaction
 				w := swapBy(swap.Worker, "worker")
 				w.At = start.Add(time.Hour)
-				a := say(swap.Claimed{By: w}, swap.Begun{By: w, Fence: 1, Number: 1, Action: swap.Quarantine, Signature: "sig" + id, Raw: []byte{1}, LastValid: 1000},
+				a := say(swap.Claimed{By: w}, swap.Begun{By: w, Fence: 1, Number: 1, Action: swap.Quarantine, Signature: "sig" + id,
+					Raw: []byte{1}, LastValid: 1000},
 					swap.Answered{By: w, Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "sig" + id})
 				in := any(&a).(swap.Record).Head().Intents[0]
 				say(swap.Looked{By: w, Number: 1, Finding: swap.LookFound, Seen: swaptest.Sighting(&in, true)})
@@ -213,7 +217,8 @@ func swapLives[A any](d swap.Direction) []func(string, func(...swap.Event) A) {
 		},
 		func(id string, say say) {
 			if d == swap.ToUSDC {
-				say(arrival(d, id), swap.Confirmations{By: swapBy(swap.Observer, "observer"), Asked: start, Gone: true}, swap.Dropped{By: op, Reason: "because"})
+				say(arrival(d, id), swap.Confirmations{By: swapBy(swap.Observer, "observer"), Asked: start, Gone: true},
+					swap.Dropped{By: op, Reason: "because"})
 			}
 		},
 		func(id string, say say) {

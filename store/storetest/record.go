@@ -188,7 +188,8 @@ func versioned[T store.Journaled, K, L comparable, A, E, C any](t *testing.T, op
 }
 
 // eachStage runs a rule for each stage that it concerns.
-func (s *subject[T, K, L, A, E, C]) eachStage(t *testing.T, concerns func(*stage[K, A, E]) bool, test func(t *testing.T, g *stage[K, A, E])) {
+func (s *subject[T, K, L, A, E, C]) eachStage(t *testing.T, concerns func(*stage[K, A, E]) bool,
+	test func(t *testing.T, g *stage[K, A, E])) {
 	t.Helper()
 	for i := range s.stages {
 		if g := &s.stages[i]; concerns == nil || concerns(g) {

@@ -213,7 +213,8 @@ func (p *people[T, K, L, A, E, C]) traced(t *testing.T, a *A, trace string) {
 func (p *people[T, K, L, A, E, C]) line(id K, ev E, err error) (line statemachine.JournalLine, person bool) {
 	by := reflect.ValueOf(ev).FieldByName("By")
 	text := func(name string) string { return fmt.Sprint(by.FieldByName(name).Interface()) }
-	line = statemachine.JournalLine{Actor: statemachine.Bounded(text("Actor"), statemachine.MaxActor), Role: text("Role"), Domain: string(p.speech.domain),
+	line = statemachine.JournalLine{Actor: statemachine.Bounded(text("Actor"), statemachine.MaxActor), Role: text("Role"),
+		Domain:  string(p.speech.domain),
 		Machine: p.speech.machine, ID: fmt.Sprint(id), Version: by.FieldByName("Version").Int(), Event: statemachine.EventName(ev),
 		Outcome: "done", Trace: text("Trace"), Via: text("Via")}
 	if err != nil {

@@ -25,7 +25,8 @@ type history[K, A, E any] struct {
 }
 
 // sentinels are the errors that two stores must agree in.
-var sentinels = []error{statemachine.ErrIllegal, statemachine.ErrInvalid, statemachine.ErrForbidden, statemachine.ErrFenced, statemachine.ErrHeld,
+var sentinels = []error{statemachine.ErrIllegal, statemachine.ErrInvalid, statemachine.ErrForbidden,
+	statemachine.ErrFenced, statemachine.ErrHeld,
 	statemachine.ErrNotFound, statemachine.ErrConflict}
 
 // How many random things a suite does: SETTLE_SOAK, if it is set, makes them more,

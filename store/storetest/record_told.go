@@ -45,7 +45,8 @@ func (s *subject[T, K, L, A, E, C]) toldOnce(t *testing.T) {
 		line, _ := p.line(id, said, err)
 		return []statemachine.JournalLine{line}
 	}
-	check := func(name string, run func(context.Context, func(T) error) error, fn func(T) error, want func(err error) []statemachine.JournalLine) {
+	check := func(name string, run func(context.Context, func(T) error) error, fn func(T) error,
+		want func(err error) []statemachine.JournalLine) {
 		t.Helper()
 		t.Run(name, func(t *testing.T) {
 			p.journal.more(t)
@@ -72,7 +73,10 @@ func (s *subject[T, K, L, A, E, C]) toldOnce(t *testing.T) {
 	known := id
 	id = s.newID()
 	said = unseen
-	check("said of an unknown record", func(ctx context.Context, _ func(T) error) error { return errOf(s.service.Do(ctx, id, said)) }, nil, told)
+	check("said of an unknown record", func(ctx context.Context,
+		_ func(T) error) error {
+		return errOf(s.service.Do(ctx, id, said))
+	}, nil, told)
 	id = known
 
 	// What is done, in a transaction that is undone.

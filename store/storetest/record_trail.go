@@ -67,7 +67,8 @@ func (s *subject[T, K, L, A, E, C]) brokenLogs(t *testing.T) {
 }
 
 // followAll reads the feed from a cursor to its end.
-func (s *subject[T, K, L, A, E, C]) followAll(t testing.TB, from store.Cursor, limit int) (all []statemachine.Transition[L], end store.Cursor) {
+func (s *subject[T, K, L, A, E, C]) followAll(t testing.TB, from store.Cursor,
+	limit int) (all []statemachine.Transition[L], end store.Cursor) {
 	t.Helper()
 	for end = from; ; {
 		page, next, err := s.service.Follow(ctx, end, limit)
@@ -147,7 +148,8 @@ func (s *subject[T, K, L, A, E, C]) cursors(t *testing.T) {
 	if _, _, err := s.service.Follow(ctx, store.CursorOf(place, last), 1); err != nil {
 		t.Errorf("the cursor of a line that was erased: %v", err)
 	}
-	for _, invented := range []store.Cursor{store.CursorOf("9"+place, last), store.CursorOf("0", last), store.CursorOf("0.0", last), store.CursorOf("x", last), end + "0", end[1:]} {
+	for _, invented := range []store.Cursor{store.CursorOf("9"+place, last), store.CursorOf("0", last), store.CursorOf("0.0", last),
+		store.CursorOf("x", last), end + "0", end[1:]} {
 		_, _, err := s.service.Follow(ctx, invented, 1)
 		refusedWith(t, err, store.ErrCursor, "an invented cursor, "+string(invented))
 	}

@@ -136,7 +136,8 @@ func (s *subject[T, K, L, A, E, C]) alive(t testing.TB, workers int) []processes
 		return err
 	}))
 	for i, p := range all {
-		if p.Name != fmt.Sprint("worker-", i+1) || p.Domain != all[0].Domain || p.Policy != all[0].Policy || len(p.Policy) != 16 || !p.Live(now) || p.First != p.Last {
+		if p.Name != fmt.Sprint("worker-", i+1) || p.Domain != all[0].Domain || p.Policy != all[0].Policy || len(p.Policy) != 16 ||
+			!p.Live(now) || p.First != p.Last {
 			t.Errorf("worker %d is %+v", i+1, p)
 		}
 	}

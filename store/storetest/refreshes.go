@@ -41,7 +41,8 @@ func Refreshes[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.St
 		{"an unknown wallet is lost, and nobody is busy with it", of.unknownWallets},
 		{"an event from after the store's time is refused and takes nothing", of.futureEvents},
 		{"what a clock that was ahead left is found and brought back", of.clockAhead},
-		{"after a restore nobody is served while a call that was forgotten may run, and each wallet that is named has one recovery job", of.restored},
+		{"after a restore nobody is served while a call that was forgotten may run, and each wallet that is named has one recovery job",
+			of.restored},
 	})
 }
 
@@ -144,7 +145,8 @@ func (r *refreshes) oneRecovery(t *testing.T) {
 	held := refresh.Fences{Slot: c.New.Wallet.Lease.Fence}
 	c = must(r.service.Step(ctx, xpub, refresh.JobClaimed{By: by(refresh.Worker), Slot: held.Slot}))(t)
 	held.Job, held.Fence, held.Lock = c.Job, 1, c.New.Lock.Lease.Fence
-	must(r.service.Step(ctx, xpub, refresh.JobDone{By: by(refresh.Worker), Fences: held, Listing: listed(now.Add(-time.Minute), refresh.Transfer{Recipient: "r"})}))(t)
+	must(r.service.Step(ctx, xpub, refresh.JobDone{By: by(refresh.Worker), Fences: held,
+		Listing: listed(now.Add(-time.Minute), refresh.Transfer{Recipient: "r"})}))(t)
 	made := make([][]uuid.UUID, concurrentAttempts)
 	noError(t, errors.Join(atOnce(concurrentAttempts, func(i int) (err error) {
 		made[i], _, err = r.service.Recover(ctx, by(refresh.Orchestrator), "", 100)
@@ -200,11 +202,13 @@ func (r *refreshes) walletLocks(t *testing.T) {
 	count(1)
 	w := r.get(t, xpub)
 	last = w.Lock.Lease.Fence
-	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.Locked{By: api(start.Add(r.config.LockTTL - tick))})), statemachine.ErrHeld, "a lock that is held until a moment later")
+	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.Locked{By: api(start.Add(r.config.LockTTL - tick))})), statemachine.ErrHeld,
+		"a lock that is held until a moment later")
 	fence := lock("an expired one is replaced", start.Add(r.config.LockTTL))
 	count(1)
 	stale := w
-	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.Unlocked{By: api(start.Add(r.config.LockTTL)), Fence: stale.Lock.Lease.Fence})), statemachine.ErrFenced, "the old holder")
+	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.Unlocked{By: api(start.Add(r.config.LockTTL)), Fence: stale.Lock.Lease.Fence})),
+		statemachine.ErrFenced, "the old holder")
 	r.do(t, xpub, refresh.Unlocked{By: api(start.Add(r.config.LockTTL)), Fence: fence})
 	count(0)
 	lock("after a release", start)
@@ -237,7 +241,8 @@ func (r *refreshes) renewedTogether(t *testing.T) {
 	}
 	for name, change := range all {
 		w := r.make(t, &r.stages[1])
-		lease := store.RefreshLease{XpubVan: w.Wallet.XpubVan, Fences: refresh.Fences{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}}
+		lease := store.RefreshLease{XpubVan: w.Wallet.XpubVan, Fences: refresh.Fences{Slot: 1, Job: w.Jobs[0].ID,
+			Fence: 1, Lock: w.Lock.Lease.Fence}}
 		change(&lease)
 		now, until := start.Add(r.config.LockTTL-tick), start.Add(time.Hour)
 		ok := name == "held" || name == "no job, no lock"
@@ -257,7 +262,8 @@ func (r *refreshes) renewedTogether(t *testing.T) {
 // lateRenewal: a lock that has ended is lost, though slot and job are held.
 func (r *refreshes) lateRenewal(t *testing.T) {
 	w := r.make(t, &r.stages[1])
-	lease, end := store.RefreshLease{XpubVan: w.Wallet.XpubVan, Fences: refresh.Fences{Slot: 1, Job: w.Jobs[0].ID, Fence: 1}}, start.Add(r.config.LockTTL)
+	lease, end := store.RefreshLease{XpubVan: w.Wallet.XpubVan, Fences: refresh.Fences{Slot: 1, Job: w.Jobs[0].ID,
+		Fence: 1}}, start.Add(r.config.LockTTL)
 	if r.renewed(t, end.Add(-tick), end.Add(time.Hour), lease) {
 		t.Fatal("slot and job are held")
 	}
@@ -273,11 +279,13 @@ func (r *refreshes) unknownWallets(t *testing.T) {
 	known, now := r.make(t, &r.stages[1]).Wallet, r.now(t)
 	r.keep(t, known.XpubVan, now.Add(time.Hour))
 	slot := refresh.Fences{Slot: 1}
-	lost, busy, err := r.service.Renew(ctx, store.RefreshLease{XpubVan: "unknown", Fences: slot}, store.RefreshLease{XpubVan: known.XpubVan, Fences: slot})
+	lost, busy, err := r.service.Renew(ctx, store.RefreshLease{XpubVan: "unknown", Fences: slot},
+		store.RefreshLease{XpubVan: known.XpubVan, Fences: slot})
 	if err != nil || fmt.Sprint(lost, busy) != "[unknown] []" {
 		t.Errorf("Renew: lost %v, busy %v, %v", lost, busy, err)
 	}
-	turned, err := r.service.Turn(ctx, "w1", []store.HeldSlot{{XpubVan: "unknown 1", Fence: 1, End: refresh.EndHung}, {XpubVan: "unknown 2", Fence: 1, Start: true},
+	turned, err := r.service.Turn(ctx, "w1", []store.HeldSlot{{XpubVan: "unknown 1", Fence: 1, End: refresh.EndHung},
+		{XpubVan: "unknown 2", Fence: 1, Start: true},
 		{XpubVan: known.XpubVan, Fence: 1, Start: true}}, 0)
 	if err != nil || fmt.Sprint(turned.Gone, turned.Busy, turned.Started) != "[unknown 1 unknown 2] [] ["+known.XpubVan+"]" {
 		t.Errorf("Turn: %+v, %v", turned, err)
@@ -378,8 +386,10 @@ func (r *refreshes) lostLock(t *testing.T) {
 	r.sweep(t, start.Add(r.config.LockTTL))
 	before := r.snapshot(t, xpub)
 	held := refresh.Fences{Slot: 1, Job: w.Jobs[0].ID, Fence: 1, Lock: w.Lock.Lease.Fence}
-	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.JobDone{By: refreshBy(refresh.Worker), Fences: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})})), statemachine.ErrFenced, "the end of a job whose lock was swept")
-	change := must(r.config.Apply(w, refresh.JobDone{By: refreshBy(refresh.Worker), Fences: held, Listing: listed(start, refresh.Transfer{Recipient: "r"})}))(t)
+	refusedWith(t, errOf(r.service.Step(ctx, xpub, refresh.JobDone{By: refreshBy(refresh.Worker), Fences: held,
+		Listing: listed(start, refresh.Transfer{Recipient: "r"})})), statemachine.ErrFenced, "the end of a job whose lock was swept")
+	change := must(r.config.Apply(w, refresh.JobDone{By: refreshBy(refresh.Worker), Fences: held,
+		Listing: listed(start, refresh.Transfer{Recipient: "r"})}))(t)
 	refusedWith(t, r.save(change), statemachine.ErrFenced, "a change from before the sweep")
 	defer func() {
 		must(r.service.Step(ctx, xpub, refresh.Locked{By: refresh.By{Actor: "api", Role: refresh.API, At: start}}))(t)
@@ -432,7 +442,8 @@ func (r *refreshes) loadedSets(t *testing.T) {
 			slices.SortFunc(moments, time.Time.Compare)
 			for _, now := range slices.CompactFunc(moments, time.Time.Equal) {
 				for set := refresh.NoJobs; set <= refresh.AllJobs; set++ {
-					reads := refresh.Reads{Jobs: set, Watchers: refresh.WatcherSet(set), Invoices: set == refresh.DueJobs, Recipients: refreshtest.Recipients[:set%2]}
+					reads := refresh.Reads{Jobs: set, Watchers: refresh.WatcherSet(set), Invoices: set == refresh.DueJobs,
+						Recipients: refreshtest.Recipients[:set%2]}
 					got := refresh.Work{Wallet: all[i].Wallet, Lock: all[i].Lock}
 					noError(t, tx.Refreshes().Load(&got, reads, now))
 					want := refreshtest.Load(all[i], reads, now)

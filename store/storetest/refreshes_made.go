@@ -46,7 +46,8 @@ func (r *refreshes) made(t testing.TB, add func(refresh.Work)) {
 		stored(refresh.WalletMachine.Name(), w.ID(), w.Status)
 		working, recovering := false, false
 		for n := range rnd.IntN(9) {
-			j := refresh.Job{ID: jobOf(xpub, n), Credentials: by, Recipient: "r", AvailableAt: at(), CreatedAt: at(), Seq: 1 + rnd.Int64N(seqs), Version: 1, Attempts: rnd.Int32N(2)}
+			j := refresh.Job{ID: jobOf(xpub, n), Credentials: by, Recipient: "r", AvailableAt: at(), CreatedAt: at(), Seq: 1 + rnd.Int64N(seqs),
+				Version: 1, Attempts: rnd.Int32N(2)}
 			j.Cause, j.Status = refresh.Cause(1+rnd.IntN(5)), refresh.JobStatus(1+rnd.IntN(4))
 			if rarely() {
 				j.Cause = refresh.Sync
@@ -71,7 +72,8 @@ func (r *refreshes) made(t testing.TB, add func(refresh.Work)) {
 			stored(refresh.JobMachine.Name(), j.ID, j.Status)
 		}
 		for n := range rnd.IntN(5) {
-			x := refresh.Watcher{Credentials: by, Recipient: fmt.Sprint("r", n), NextAt: at(), ExpiresAt: at(), CreatedAt: at().Add(-time.Hour), Version: 1}
+			x := refresh.Watcher{Credentials: by, Recipient: fmt.Sprint("r", n), NextAt: at(), ExpiresAt: at(),
+				CreatedAt: at().Add(-time.Hour), Version: 1}
 			if x.Status = refresh.Watching; rarely() {
 				x.Status, x.EndReason, x.EndedAt, x.EndSeq = refresh.Expired, refresh.EndReason(2+rnd.IntN(4)), at(), 1+rnd.Int64N(seqs)
 			}

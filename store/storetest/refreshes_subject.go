@@ -148,7 +148,8 @@ func (r *refreshes) subject(s store.Store[store.RefreshUnit]) *refreshSubject {
 				return tx.Refreshes().HeldBy("w1", after, limit)
 			},
 				func(w *refresh.Work, _ time.Time) bool {
-					return w.Wallet.Lease.Holder == "w1" || w.Lock.Lease.Holder == "w1" || slices.ContainsFunc(w.Jobs, func(j refresh.Job) bool { return j.Lease.Holder == "w1" })
+					return w.Wallet.Lease.Holder == "w1" || w.Lock.Lease.Holder == "w1" || slices.ContainsFunc(w.Jobs,
+						func(j refresh.Job) bool { return j.Lease.Holder == "w1" })
 				}, nil},
 			{"Recoverable", func(tx store.RefreshUnit, now time.Time, after string, limit int) ([]string, error) {
 				return tx.Refreshes().Recoverable(now, after, limit)
@@ -221,7 +222,8 @@ func refreshStages(r *refreshes) []refreshStage {
 		return []refresh.Event{enqueuedJob(xpub, 0, refresh.Sync, "", "")}
 	}
 	served := func(xpub string, job refresh.Event) []refresh.Event {
-		return []refresh.Event{job, refresh.SlotClaimed{By: refreshBy(refresh.Orchestrator), Slot: r.slot()}, refresh.JobClaimed{By: refreshBy(refresh.Worker), Slot: 1, Lock: 1}}
+		return []refresh.Event{job, refresh.SlotClaimed{By: refreshBy(refresh.Orchestrator), Slot: r.slot()},
+			refresh.JobClaimed{By: refreshBy(refresh.Worker), Slot: 1, Lock: 1}}
 	}
 	return []refreshStage{{
 		name: "a wallet that waits", events: first,

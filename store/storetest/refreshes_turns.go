@@ -89,7 +89,8 @@ func (r *refreshes) exits(t *testing.T) {
 		must(r.service.Step(ctx, xpub, refresh.JobClaimed{By: by, Slot: mine.Fence}))(t)
 		_, _, now, err := r.service.Owed(ctx, xpub)
 		noError(t, err)
-		look := refresh.Looked{By: by, Slot: mine.Fence, Began: now, Listing: listed(now, refresh.Transfer{Recipient: "r", Status: refresh.TransferSettled})}
+		look := refresh.Looked{By: by, Slot: mine.Fence, Began: now, Listing: listed(now, refresh.Transfer{Recipient: "r",
+			Status: refresh.TransferSettled})}
 		must(r.service.Step(ctx, xpub, look))(t)
 		step, w, _, err := r.service.Owed(ctx, xpub)
 		if err != nil || !step.Idle {
@@ -179,27 +180,33 @@ func (r *refreshes) everyRefreshField(t *testing.T) {
 	l.do(refresh.JobDone{By: by(refresh.Worker), Fences: held, Listing: listed(l.now, old)})
 	look := func(transfers ...refresh.Transfer) {
 		fence++
-		l.do(refresh.Looked{By: by(refresh.Worker), Slot: l.a.Wallet.Lease.Fence, Lock: fence, Began: l.now, Listing: listed(l.now, transfers...)})
+		l.do(refresh.Looked{By: by(refresh.Worker), Slot: l.a.Wallet.Lease.Fence, Lock: fence, Began: l.now,
+			Listing: listed(l.now, transfers...)})
 	}
 	tick := func(outcome statemachine.Outcome, transfers ...refresh.Transfer) {
 		look(transfers...)
-		l.do(refresh.Ticked{By: by(refresh.Worker), Fences: refresh.Fences{Slot: l.a.Wallet.Lease.Fence, Lock: fence}, Began: l.now, Listing: listed(l.now, transfers...),
-			Recipients: []string{"p", "r"}, Cancelled: []refresh.Cancelled{{Index: 0, Outcome: statemachine.Failed}}, Refreshed: outcome, Error: "busy"})
+		l.do(refresh.Ticked{By: by(refresh.Worker), Fences: refresh.Fences{Slot: l.a.Wallet.Lease.Fence, Lock: fence}, Began: l.now,
+			Listing:    listed(l.now, transfers...),
+			Recipients: []string{"p", "r"}, Cancelled: []refresh.Cancelled{{Index: 0, Outcome: statemachine.Failed}},
+			Refreshed: outcome, Error: "busy"})
 	}
 	found := refresh.Transfer{Recipient: "p", Asset: "asset", Status: refresh.WaitingConfirmations}
 	tick(statemachine.Done, old, found)
 	l.do(refresh.RoundEnded{By: by(refresh.Worker), Slot: l.a.Wallet.Lease.Fence, End: refresh.EndHung})
 	l.now = l.now.Add(25 * time.Hour)
 	l.do(refresh.SlotClaimed{By: refresh.By{Actor: "w2", Role: refresh.Orchestrator, At: l.tick()}, Slot: r.slot()})
-	l.do(refresh.RoundEnded{By: refresh.By{Actor: "w2", Role: refresh.Worker, At: l.tick()}, Slot: l.a.Wallet.Lease.Fence, End: refresh.EndYield})
+	l.do(refresh.RoundEnded{By: refresh.By{Actor: "w2", Role: refresh.Worker, At: l.tick()},
+		Slot: l.a.Wallet.Lease.Fence, End: refresh.EndYield})
 	l.do(refresh.SlotClaimed{By: by(refresh.Orchestrator), Slot: r.slot()})
 	tick(statemachine.Failed, old, found) // past the expiry: one more interval
 	l.now = l.now.Add(r.config.RefreshInterval)
 	l.do(refresh.SlotElapsed{By: by(refresh.Orchestrator)})
 	l.do(refresh.SlotClaimed{By: by(refresh.Orchestrator), Slot: r.slot()})
 	tick(statemachine.Done, old, found)
-	fixed := strings.Fields("Wallet.XpubVan Wallet.CreatedAt Job.ID Job.Credentials.XpubVan Job.Credentials.XpubCol Job.Credentials.MasterFingerprint Job.Cause Job.Recipient " +
-		"Job.Asset Job.Seq Job.CreatedAt Watcher.Credentials.XpubVan Watcher.Credentials.XpubCol Watcher.Credentials.MasterFingerprint Watcher.Recipient Watcher.CreatedAt")
+	fixed := strings.Fields("Wallet.XpubVan Wallet.CreatedAt Job.ID Job.Credentials.XpubVan Job.Credentials.XpubCol " +
+		"Job.Credentials.MasterFingerprint Job.Cause Job.Recipient " +
+		"Job.Asset Job.Seq Job.CreatedAt Watcher.Credentials.XpubVan Watcher.Credentials.XpubCol Watcher.Credentials.MasterFingerprint " +
+		"Watcher.Recipient Watcher.CreatedAt")
 	for path := range l.set { // whichever of several
 		kind, rest, _ := strings.Cut(path, ".")
 		name := strings.Fields(kind)[0] + "." + rest
@@ -208,7 +215,8 @@ func (r *refreshes) everyRefreshField(t *testing.T) {
 		}
 		l.moved[name] = l.moved[name] || l.moved[path]
 	}
-	l.end(fixed, map[string]any{"Wallet": refresh.Wallet{}, "Job": refresh.Job{}, "Watcher": refresh.Watcher{}}, map[string]any{"Lock": refresh.Lock{}})
+	l.end(fixed, map[string]any{"Wallet": refresh.Wallet{}, "Job": refresh.Job{}, "Watcher": refresh.Watcher{}},
+		map[string]any{"Lock": refresh.Lock{}})
 }
 
 // refreshPages compares every list with the domain's rule on the whole records, just
@@ -238,7 +246,10 @@ func (r *refreshes) refreshPages(t *testing.T) {
 		}
 		for status, want := range jobs {
 			slices.SortFunc(want, func(a, b refresh.Job) int { return refresh.CompareJobs(&a, &b) })
-			inPages(t, fmt.Sprintf("Jobs(%v)", status), want, func(after *refresh.Job, limit int) ([]refresh.Job, error) { return x.Jobs(status, after, limit) })
+			inPages(t, fmt.Sprintf("Jobs(%v)", status), want, func(after *refresh.Job, limit int) ([]refresh.Job,
+				error) {
+				return x.Jobs(status, after, limit)
+			})
 		}
 		for reason, want := range watchers {
 			slices.SortFunc(want, func(a, b refresh.Watcher) int {

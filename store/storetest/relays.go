@@ -116,7 +116,8 @@ func (r *relays) relayActivities(t *testing.T) {
 	a, b := r.id(), r.id()
 	r.do(t, a, relayCreated(a, start.Add(time.Hour)))
 	r.do(t, b, relayCreated(b, start))
-	s := r.do(t, a, relayUpdated(start, "b"), relaysync.Claimed{By: relayBy(relaysync.Reactor, start)}, relayFinished(start, 1, statemachine.Failed))
+	s := r.do(t, a, relayUpdated(start, "b"), relaysync.Claimed{By: relayBy(relaysync.Reactor, start)},
+		relayFinished(start, 1, statemachine.Failed))
 	all, err := r.service.Activities(ctx, a, 10)
 	var kinds []string
 	for i, x := range all {
@@ -193,7 +194,8 @@ func (r *relays) relayNews(t *testing.T) {
 	news := r.service.Subscribe()
 	id := r.id()
 	r.do(t, id, relayCreated(id, start), relayUpdated(start, "b"))
-	if _, err := r.service.Do(ctx, id, relayUpdated(start, "c"), relaysync.Finished{By: relayBy(relaysync.Reactor, start), Fence: 9}); err == nil {
+	if _, err := r.service.Do(ctx, id, relayUpdated(start, "c"), relaysync.Finished{By: relayBy(relaysync.Reactor,
+		start), Fence: 9}); err == nil {
 		t.Fatal("a result of nobody was taken")
 	}
 	_ = r.Update(ctx, func(tx store.RelayUnit) error {
@@ -320,7 +322,8 @@ func (r *relays) subject(s store.Store[store.RelayUnit]) *relaySubject {
 			},
 			again: func(t testing.TB, s *relaysync.Sync, now time.Time) { // a sync that is not tried
 				if at, due := s.DueAt(); due && !at.After(now) {
-					r.do(t, s.Relay.ID, relaysync.Claimed{By: relayBy(relaysync.Reactor, now)}, relayFinished(now, s.Timer.Lease.Fence+1, statemachine.Deferred))
+					r.do(t, s.Relay.ID, relaysync.Claimed{By: relayBy(relaysync.Reactor, now)}, relayFinished(now,
+						s.Timer.Lease.Fence+1, statemachine.Deferred))
 				}
 			},
 		},

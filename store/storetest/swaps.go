@@ -17,10 +17,12 @@ func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T])
 	opened := func(t *testing.T) *swaps { return newSwaps(t, timedSwaps(open(t))) }
 	inMemory := func(t *testing.T) *swaps { return newSwaps(t, timedSwaps(memory.New(memory.Options{}))) }
 	t.Run("deposits", func(t *testing.T) {
-		swapItems(t, func(t *testing.T) *swapSubject[swap.Deposit] { return opened(t).deposits }, func(t *testing.T) *swapSubject[swap.Deposit] { return inMemory(t).deposits })
+		swapItems(t, func(t *testing.T) *swapSubject[swap.Deposit] { return opened(t).deposits },
+			func(t *testing.T) *swapSubject[swap.Deposit] { return inMemory(t).deposits })
 	})
 	t.Run("credits", func(t *testing.T) {
-		swapItems(t, func(t *testing.T) *swapSubject[swap.Credit] { return opened(t).credits }, func(t *testing.T) *swapSubject[swap.Credit] { return inMemory(t).credits })
+		swapItems(t, func(t *testing.T) *swapSubject[swap.Credit] { return opened(t).credits },
+			func(t *testing.T) *swapSubject[swap.Credit] { return inMemory(t).credits })
 	})
 	type of = *swaps
 	prove(t, opened, []rule[of]{

@@ -29,7 +29,8 @@ func (db *swaps) houseVersions(t *testing.T) {
 	refusedWith(t, db.View(ctx, func(tx store.SwapUnit) error {
 		return tx.SwapHouse().SaveControl(now, now.Restored(start.Add(9*time.Hour)))
 	}), statemachine.ErrIllegal, "a write in a view")
-	refusedWith(t, db.View(ctx, func(tx store.SwapUnit) error { return errOf(tx.SwapHouse().Control(true)) }), statemachine.ErrIllegal, "a lock in a view")
+	refusedWith(t, db.View(ctx, func(tx store.SwapUnit) error { return errOf(tx.SwapHouse().Control(true)) }),
+		statemachine.ErrIllegal, "a lock in a view")
 	noError(t, errors.Join(atOnce(concurrentAttempts, func(int) error {
 		return db.Update(ctx, func(tx store.SwapUnit) error {
 			c, err := tx.SwapHouse().Control(true)
@@ -96,7 +97,8 @@ func (db *swaps) discrepancies(t *testing.T) {
 	huge.Amount = math.MaxUint64
 	for range 2 {
 		none, err := db.service.Deposits.Do(ctx, huge.ID, huge)
-		if now := page(); err != nil || none.Version != 0 || len(now) != 3 || now[2].Kind != swap.InboundTooLarge || now[2].Key != huge.ID || now[2].Amount != swap.MaxAmount {
+		if now := page(); err != nil || none.Version != 0 || len(now) != 3 || now[2].Kind != swap.InboundTooLarge || now[2].Key != huge.ID ||
+			now[2].Amount != swap.MaxAmount {
 			t.Fatalf("more than an item has: %+v, %v, recorded are %+v", none, err, now)
 		}
 	}
@@ -122,7 +124,8 @@ func (db *swaps) scansOfTheStore(t *testing.T) {
 		ahead := scan
 		ahead.Began = ahead.Began.Add(time.Hour)
 		refusedWith(t, errOf(db.service.Scanned(ctx, swap.Solana, own, ahead)), statemachine.ErrInvalid, "a scan from the future")
-		if w, err := db.service.Scanned(ctx, swap.Solana, own, scan); err != nil || !w.Seen.Equal(scan.Began.Add(-swaptest.Policy().WaterlineMargin)) {
+		if w, err := db.service.Scanned(ctx, swap.Solana, own, scan); err != nil ||
+			!w.Seen.Equal(scan.Began.Add(-swaptest.Policy().WaterlineMargin)) {
 			t.Errorf("scanned: %+v, %v", w, err)
 		}
 		c, err := db.service.Control(ctx)
@@ -202,17 +205,22 @@ func (db *swaps) swapStatistics(t *testing.T) {
 	micro, changed := arrival(swap.ToUSDD, ended), arrival(swap.ToUSDD, ended)
 	micro.Amount = 5
 	worker := swapBy(swap.Worker, "worker")
-	d.do(t, ended, micro, swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:carol"}}, swap.Elapsed{By: worker}, changed)
+	d.do(t, ended, micro, swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:carol"}},
+		swap.Elapsed{By: worker}, changed)
 	held := d.newID() // and at least one is held
 	d.do(t, held, arrival(swap.ToUSDD, held), swap.Held{By: swapBy(swap.Operator, "oscar"), Reason: "x"})
 	ds = append(ds, ended, held)
 	refunded := c.newID() // it has ended before the window, and nobody knows how
-	c.do(t, refunded, arrival(swap.ToUSDC, refunded), swap.Confirmations{By: swapBy(swap.Observer, "observer"), Count: 2}, swap.Claimed{By: worker},
-		swap.MappingLooked{By: worker, Finding: swap.MappingFound, TxID: refunded, Owner: "bob", Account: "bob-usdc"}, swap.AccountChecked{By: worker, State: swap.AccountClosed},
-		swap.Begun{By: worker, Fence: 1, Number: 1, Action: swap.Refund}, swap.Answered{By: worker, Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "refund" + refunded})
+	c.do(t, refunded, arrival(swap.ToUSDC, refunded), swap.Confirmations{By: swapBy(swap.Observer, "observer"),
+		Count: 2}, swap.Claimed{By: worker},
+		swap.MappingLooked{By: worker, Finding: swap.MappingFound, TxID: refunded, Owner: "bob", Account: "bob-usdc"},
+		swap.AccountChecked{By: worker, State: swap.AccountClosed},
+		swap.Begun{By: worker, Fence: 1, Number: 1, Action: swap.Refund}, swap.Answered{By: worker, Fence: 1, Number: 1,
+			Outcome: statemachine.Done, TxID: "refund" + refunded})
 	byHand := c.newID() // it has ended, too, and is given back by hand later, in the window
 	c.do(t, byHand, arrival(swap.ToUSDC, byHand), swap.Confirmations{By: swapBy(swap.Observer, "observer"), Count: 2},
-		swap.RefundOrdered{By: swapBy(swap.Operator, "oscar"), Reason: "x"}, swap.QuarantineOrdered{By: swapBy(swap.Operator, "oscar"), Reason: "x"},
+		swap.RefundOrdered{By: swapBy(swap.Operator, "oscar"), Reason: "x"},
+		swap.QuarantineOrdered{By: swapBy(swap.Operator, "oscar"), Reason: "x"},
 		swap.Settled{By: swap.By{Actor: "oscar", Role: swap.Operator, At: start.Add(25 * time.Hour)}, Reference: "refund 1", Reason: "x"})
 	cs = append(cs, refunded, byHand)
 	now := swaptest.Start.Add(30 * time.Hour)
@@ -235,7 +243,8 @@ func (db *swaps) swapStatistics(t *testing.T) {
 		got := must(read(db.Store, func(tx store.SwapUnit) (swap.Stats, error) { return tx.SwapHouse().Stats(now, window) }))(t)
 		want := tally.Stats()
 		same(t, "the statistics", got, want)
-		if want.Backlog == 0 || want.Ended() == 0 && window > 100*time.Hour || want.Discrepancies == 0 || want.Overdue == 0 || want.Held == 0 || want.GivenBack == 0 && window > 10*time.Hour {
+		if want.Backlog == 0 || want.Ended() == 0 && window > 100*time.Hour || want.Discrepancies == 0 || want.Overdue == 0 || want.Held == 0 ||
+			want.GivenBack == 0 && window > 10*time.Hour {
 			t.Errorf("this counts too little: %+v", want)
 		}
 	}

@@ -56,7 +56,8 @@ func (db *swaps) ownKeys(t *testing.T) {
 			t.Errorf("%v: %+v, %v", chain, w, err)
 		}
 	}
-	must(all.Deposits.Do(ctx, id, swap.Answered{By: swapBy(swap.Worker, "worker"), Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "c7"}))(t)
+	must(all.Deposits.Do(ctx, id, swap.Answered{By: swapBy(swap.Worker, "worker"), Fence: 1, Number: 1,
+		Outcome: statemachine.Done, TxID: "c7"}))(t)
 	if c, err := all.Credits.Get(ctx, id); err != nil || c.Intents[0].TxID != "b5" || c.Intents[0].Landed() {
 		t.Errorf("an answer to a deposit's intent changed a credit's: %+v, %v", c.Intents, err)
 	}
@@ -71,7 +72,10 @@ func (db *swaps) ownKeys(t *testing.T) {
 	failed.Time = failed.Time.Add(-time.Hour)
 	oldest := func(want time.Time) {
 		t.Helper()
-		if at, err := read(db.Store, func(tx store.SwapUnit) (time.Time, error) { return tx.Deposits().Oldest(start) }); err != nil || !at.Equal(want) {
+		if at, err := read(db.Store, func(tx store.SwapUnit) (time.Time,
+			error) {
+			return tx.Deposits().Oldest(start)
+		}); err != nil || !at.Equal(want) {
 			t.Errorf("the oldest is of %v, %v", at, err)
 		}
 	}

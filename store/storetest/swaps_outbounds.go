@@ -116,13 +116,16 @@ func (db *swaps) namedOutbound(t *testing.T) {
 		misfit := swaptest.Sighting(&i.Intents[0], false)
 		misfit.TxID, misfit.Of = "misfit", "another" // whose it is the service alone says
 		misfit.Amount++
-		if i, err = f.do(swap.Outbound{By: observer, Seen: misfit}); err != nil || len(i.Discrepancies) != 1 || strings.Contains(i.Discrepancies[0].Text, "another") {
+		if i, err = f.do(swap.Outbound{By: observer, Seen: misfit}); err != nil || len(i.Discrepancies) != 1 ||
+			strings.Contains(i.Discrepancies[0].Text, "another") {
 			t.Errorf("the %v has %+v, %v", of, i.Discrepancies, err)
 		}
 	}
 	for range 2 {
-		for _, loose := range []swap.Sighting{{VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 99, Amount: 5}, {VaultSigned: true, Chain: swap.Solana, TxID: "s9", Memo: "rent", Amount: 6},
-			{VaultSigned: true, Chain: swap.Solana, TxID: "s10", Memo: "refundSig:unknown", Amount: 7}, {Chain: swap.Solana, TxID: "dust", Memo: "refundSig:unknown", Amount: 8}} {
+		for _, loose := range []swap.Sighting{{VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 99, Amount: 5},
+			{VaultSigned: true, Chain: swap.Solana, TxID: "s9", Memo: "rent", Amount: 6},
+			{VaultSigned: true, Chain: swap.Solana, TxID: "s10", Memo: "refundSig:unknown", Amount: 7},
+			{Chain: swap.Solana, TxID: "dust", Memo: "refundSig:unknown", Amount: 8}} {
 			noError(t, db.service.Outbound(ctx, observer, loose))
 		}
 	}
@@ -130,21 +133,25 @@ func (db *swaps) namedOutbound(t *testing.T) {
 	if c, err := db.service.Control(ctx); err != nil || c.Reference != 99 {
 		t.Errorf("the counter is at %d, %v", c.Reference, err)
 	}
-	for _, lie := range []swap.Sighting{{Chain: swap.Nexus, TxID: "n10", Reference: 1000, Amount: 5}, {VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 98, Amount: 5},
+	for _, lie := range []swap.Sighting{{Chain: swap.Nexus, TxID: "n10", Reference: 1000, Amount: 5},
+		{VaultSigned: true, Chain: swap.Nexus, TxID: "n9", Reference: 98, Amount: 5},
 		{VaultSigned: true, Chain: swap.Solana, TxID: "failed", Memo: "rent", Amount: 5, Errored: true}} {
 		noError(t, db.service.Outbound(ctx, observer, lie))
 	}
 	after := "named3"
-	if d, err := db.service.Deposits.Do(ctx, after, append(arrived(swap.ToUSDD, after), begun(swap.ToUSDD, after))...); err != nil || d.Intents[0].Reference != 100 {
+	if d, err := db.service.Deposits.Do(ctx, after, append(arrived(swap.ToUSDD, after), begun(swap.ToUSDD, after))...); err != nil ||
+		d.Intents[0].Reference != 100 {
 		t.Errorf("drew %+v, %v", d.Intents, err)
 	}
 	// Whoever shows it: a row that is rebuilt, held or finished, a look-up, an item's history.
 	lost := arrival(swap.ToUSDD, "lost")
-	seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "n200", Reference: 200, Amount: 9_890_000, Destination: "carol", Token: "USDD", Confirmations: 99}
+	seen := swap.Sighting{VaultSigned: true, Chain: swap.Nexus, TxID: "n200", Reference: 200, Amount: 9_890_000, Destination: "carol",
+		Token: "USDD", Confirmations: 99}
 	rebuilt := swap.Recovered{By: swapBy(swap.System, "recovery"), Observed: lost, Memo: "nexus:carol", Action: swap.Send, Seen: seen}
 	held := rebuilt
 	held.Observed.ID, held.Action, held.Seen.Reference = "lost2", 0, 210
-	look, line := swap.Looked{By: swapBy(swap.Worker, "w"), Number: 1, Finding: swap.LookFound, Seen: seen}, swap.Outbound{By: observer, Seen: seen}
+	look, line := swap.Looked{By: swapBy(swap.Worker, "w"), Number: 1, Finding: swap.LookFound, Seen: seen},
+		swap.Outbound{By: observer, Seen: seen}
 	look.Seen.TxID, line.Seen.TxID = "n220", "n230"
 	look.Seen.Reference, line.Seen.Reference = 220, 230
 	for k, ev := range []swap.Event{rebuilt, held, look, line} {
@@ -159,11 +166,13 @@ func (db *swaps) namedOutbound(t *testing.T) {
 	}
 	// What a person has paid and filed names nobody: it is that item's.
 	f := db.filing(t, claim{swap.ToUSDD, swap.Refund})
-	byHand := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "byhand", Memo: "thanks", Amount: 9_900_000, Destination: "alice", Token: "USDC", Finalized: true}
+	byHand := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "byhand", Memo: "thanks", Amount: 9_900_000, Destination: "alice",
+		Token: "USDC", Finalized: true}
 	must(f.do(f.paidBy(byHand.TxID)))(t)
 	f2 := db.filing(t, claim{swap.ToUSDC, swap.Refund})
 	must(f2.do(f2.paidBy("ab99")))(t)
-	for f, seen := range map[*filing]swap.Sighting{&f: byHand, &f2: {VaultSigned: true, Chain: swap.Nexus, TxID: "0xAB99", Reference: 180, Amount: 9_999_000, Destination: "alice", Token: "USDD", Confirmations: 99}} {
+	for f, seen := range map[*filing]swap.Sighting{&f: byHand, &f2: {VaultSigned: true, Chain: swap.Nexus, TxID: "0xAB99", Reference: 180,
+		Amount: 9_999_000, Destination: "alice", Token: "USDD", Confirmations: 99}} {
 		err := db.service.Outbound(ctx, observer, seen)
 		if d, id, err2 := db.service.Named(ctx, seen); err != nil || err2 != nil || id != f.id || d != f.d {
 			t.Errorf("it is of %v %q, %v, %v", d, id, err, err2)
@@ -174,7 +183,8 @@ func (db *swaps) namedOutbound(t *testing.T) {
 	}
 	page, _, err := db.service.Discrepancies(ctx, 0, 100)
 	page = slices.DeleteFunc(page, func(d swap.Discrepancy) bool { return d.Item == "lost" || d.Key == "misfit" })
-	if err != nil || len(page) != 3 || slices.ContainsFunc(page, func(d swap.Discrepancy) bool { return d.Kind != swap.UnattributedOutbound }) {
+	if err != nil || len(page) != 3 || slices.ContainsFunc(page,
+		func(d swap.Discrepancy) bool { return d.Kind != swap.UnattributedOutbound }) {
 		t.Errorf("recorded are %+v, %v", page, err)
 	}
 }
@@ -287,9 +297,11 @@ func (db *swaps) ownedOutbound(t *testing.T) {
 		seen := swaptest.Sighting(&in, true)
 		seen.TxID, seen.Amount = txid, filed.Intents[0].Net
 		worker := swapBy(swap.Worker, "worker")
-		for _, ev := range []swap.Event{swap.Looked{By: worker, Number: 1, Finding: swap.LookFound, Seen: seen}, swap.Outbound{By: swapBy(swap.Observer, "scanner"), Seen: seen}} {
+		for _, ev := range []swap.Event{swap.Looked{By: worker, Number: 1, Finding: swap.LookFound, Seen: seen},
+			swap.Outbound{By: swapBy(swap.Observer, "scanner"), Seen: seen}} {
 			now, err := b.do(ev)
-			if err != nil || now.Hold.Kind != swap.ByMismatch || len(now.Discrepancies) != 1 || !strings.Contains(now.Discrepancies[0].Text, a.id) || now.Intents[0].Landed() {
+			if err != nil || now.Hold.Kind != swap.ByMismatch || len(now.Discrepancies) != 1 ||
+				!strings.Contains(now.Discrepancies[0].Text, a.id) || now.Intents[0].Landed() {
 				t.Errorf("a %v, filed with the transaction of another: %+v, %v", second.d, now, err)
 			}
 		}
@@ -316,7 +328,8 @@ func (db *swaps) contestedOutbound(t *testing.T) {
 		seen := swaptest.Sighting(&in, true)
 		seen.TxID = second
 		now, err := a.do(swap.Outbound{By: swapBy(swap.Observer, "scanner"), Seen: seen})
-		if err != nil || len(now.Intents) != 2 || now.Intents[1].Claim != "" || len(now.Discrepancies) != 2 || now.Discrepancies[1].Kind != swap.Contested || !strings.Contains(now.Discrepancies[1].Text, b.id) {
+		if err != nil || len(now.Intents) != 2 || now.Intents[1].Claim != "" || len(now.Discrepancies) != 2 ||
+			now.Discrepancies[1].Kind != swap.Contested || !strings.Contains(now.Discrepancies[1].Text, b.id) {
 			t.Fatalf("a %v filed it: %+v, %v", other.d, now, err)
 		}
 		order := a.paidBy(second)
@@ -389,7 +402,8 @@ func (db *swaps) branchedOutbound(t *testing.T) {
 				continue
 			}
 			// A row is rebuilt without a number that is on file.
-			lost := swap.Recovered{By: swapBy(swap.System, "recovery"), Observed: arrival(swap.ToUSDD, fmt.Sprint("gone", m)), Memo: "nexus:carol", Action: swap.Send, Seen: seen}
+			lost := swap.Recovered{By: swapBy(swap.System, "recovery"), Observed: arrival(swap.ToUSDD, fmt.Sprint("gone", m)), Memo: "nexus:carol",
+				Action: swap.Send, Seen: seen}
 			lost.Seen.TxID = fmt.Sprintf("bb%d%d", n, m)
 			if d, err := db.service.Deposits.Do(ctx, lost.Observed.ID, lost); err != nil || d.Hold.Kind != swap.ByRecovery {
 				t.Errorf("rebuilt: %+v, %v", d, err)

@@ -33,7 +33,9 @@ func newDeposits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap
 	held := func(ctx context.Context, d swap.Deposit, events []swap.Event) ([]swap.Deposit, error) {
 		return s.DoHeld(ctx, store.HeldDeposit{Deposit: d, Events: events})
 	}
-	return newSwapSubject(t, db, s, func(tx store.SwapUnit) service[string, string, swap.Deposit, swap.Event] { return s.Within(tx) }, func(tx store.SwapUnit) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, held, p.ApplyDeposit, swap.CheckDeposit, swap.ToUSDD, func(name string) source { return sourceOf(s.Work(name)) })
+	return newSwapSubject(t, db, s, func(tx store.SwapUnit) service[string, string, swap.Deposit, swap.Event] { return s.Within(tx) },
+		func(tx store.SwapUnit) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, held, p.ApplyDeposit, swap.CheckDeposit, swap.ToUSDD,
+		func(name string) source { return sourceOf(s.Work(name)) })
 }
 
 func newCredits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap.Credit] {
@@ -42,14 +44,18 @@ func newCredits(t *testing.T, db store.Store[store.SwapUnit]) *swapSubject[swap.
 	held := func(ctx context.Context, c swap.Credit, events []swap.Event) ([]swap.Credit, error) {
 		return s.DoHeld(ctx, store.HeldCredit{Credit: c, Events: events})
 	}
-	return newSwapSubject(t, db, s, func(tx store.SwapUnit) service[string, string, swap.Credit, swap.Event] { return s.Within(tx) }, func(tx store.SwapUnit) store.SwapRecords[swap.Credit] { return tx.Credits() }, held, p.ApplyCredit, swap.CheckCredit, swap.ToUSDC, func(name string) source { return sourceOf(s.Work(name)) })
+	return newSwapSubject(t, db, s, func(tx store.SwapUnit) service[string, string, swap.Credit, swap.Event] { return s.Within(tx) },
+		func(tx store.SwapUnit) store.SwapRecords[swap.Credit] { return tx.Credits() }, held, p.ApplyCredit, swap.CheckCredit, swap.ToUSDC,
+		func(name string) source { return sourceOf(s.Work(name)) })
 }
 
 // swapIDs make ids that no other item of the process has.
 var swapIDs atomic.Uint64
 
-func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapService[A], within func(store.SwapUnit) service[string, string, A, swap.Event], rows func(store.SwapUnit) store.SwapRecords[A],
-	held func(context.Context, A, []swap.Event) ([]A, error), apply func(A, swap.Event, time.Time) (swap.Change[A], error), check func(A) error, d swap.Direction, work func(string) source) *swapSubject[A] {
+func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapService[A],
+	within func(store.SwapUnit) service[string, string, A, swap.Event], rows func(store.SwapUnit) store.SwapRecords[A],
+	held func(context.Context, A, []swap.Event) ([]A, error), apply func(A, swap.Event, time.Time) (swap.Change[A], error),
+	check func(A) error, d swap.Direction, work func(string) source) *swapSubject[A] {
 	scanHouse(t, db)
 	head := func(a *A) *swap.Item { return any(a).(swap.Record).Head() }
 	stages := swapStages[A](d)
@@ -74,8 +80,10 @@ func newSwapSubject[A any](t *testing.T, db store.Store[store.SwapUnit], s swapS
 		newID:  func() string { return fmt.Sprintf("item%08d", swapIDs.Add(1)) },
 		id:     func(a *A) string { return head(a).ID },
 		stages: stages,
-		speech: &speech[string, A, swap.Event]{store.DomainSwaps, map[swap.Direction]string{swap.ToUSDD: swap.DepositMachine.Name(), swap.ToUSDC: swap.CreditMachine.Name()}[d],
-			slices.DeleteFunc(swap.Events(), func(ev swap.Event) bool { return d == swap.ToUSDD && statemachine.EventName(ev) == "Dropped" }), // of a credit alone
+		speech: &speech[string, A, swap.Event]{store.DomainSwaps, map[swap.Direction]string{swap.ToUSDD: swap.DepositMachine.Name(),
+			swap.ToUSDC: swap.CreditMachine.Name()}[d],
+			// of a credit alone
+			slices.DeleteFunc(swap.Events(), func(ev swap.Event) bool { return d == swap.ToUSDD && statemachine.EventName(ev) == "Dropped" }),
 			func(ev swap.Event) uint8 { return uint8(swap.Speakers(ev)) }, swapLives[A](d)},
 		outside: map[string]func(*A){
 			"holder":   func(a *A) { head(a).Lease.Holder += "x" },
@@ -169,7 +177,8 @@ func swapBy(r swap.Role, actor string) swap.By { return swap.By{Actor: actor, Ro
 
 // arrival of an item of a direction.
 func arrival(d swap.Direction, id string) swap.Observed {
-	o := swap.Observed{By: swapBy(swap.Observer, "observer"), ID: id, Amount: 10_000_000, From: "alice", Time: start.Truncate(time.Second), Success: true, Finalized: true}
+	o := swap.Observed{By: swapBy(swap.Observer, "observer"), ID: id, Amount: 10_000_000, From: "alice", Time: start.Truncate(time.Second),
+		Success: true, Finalized: true}
 	if d == swap.ToUSDC {
 		o.To, o.Owner = "treasury", "bob"
 	}
@@ -180,10 +189,12 @@ func arrival(d swap.Direction, id string) swap.Observed {
 func arrived(d swap.Direction, id string) []swap.Event {
 	w := swapBy(swap.Worker, "worker")
 	if d == swap.ToUSDD {
-		return []swap.Event{arrival(d, id), swap.Claimed{By: w}, swap.MemoFetched{By: w, Memos: []string{"nexus:carol"}}, swap.AccountChecked{By: w, State: swap.AccountUsable}}
+		return []swap.Event{arrival(d, id), swap.Claimed{By: w}, swap.MemoFetched{By: w, Memos: []string{"nexus:carol"}},
+			swap.AccountChecked{By: w, State: swap.AccountUsable}}
 	}
 	return []swap.Event{arrival(d, id), swap.Confirmations{By: swapBy(swap.Observer, "observer"), Count: 2}, swap.Claimed{By: w},
-		swap.MappingLooked{By: w, Finding: swap.MappingFound, TxID: id, Owner: "bob", Account: "bob-usdc"}, swap.AccountChecked{By: w, State: swap.AccountUsable}}
+		swap.MappingLooked{By: w, Finding: swap.MappingFound, TxID: id, Owner: "bob", Account: "bob-usdc"},
+		swap.AccountChecked{By: w, State: swap.AccountUsable}}
 }
 
 // begun is the first intent of a send. A deposit's draws its reference.
@@ -197,10 +208,12 @@ func begun(d swap.Direction, id string) swap.Begun {
 
 // settled are the events that end a begun send.
 func settled(d swap.Direction, id string) []swap.Event {
-	seen := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "sig" + id, Memo: "nexus_txid:" + id, Amount: 9_490_000, Destination: "bob-usdc", Token: "USDC", Finalized: true}
+	seen := swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: "sig" + id, Memo: "nexus_txid:" + id, Amount: 9_490_000,
+		Destination: "bob-usdc", Token: "USDC", Finalized: true}
 	answered := swap.Answered{By: swapBy(swap.Worker, "worker"), Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "sig" + id}
 	return []swap.Event{answered, swap.GivenBack{By: swapBy(swap.Worker, "worker"), Fence: 1},
-		swap.Looked{By: swapBy(swap.Worker, "worker"), Number: 1, Finding: swap.LookFound, Seen: seen}}[:map[swap.Direction]int{swap.ToUSDC: 3, swap.ToUSDD: 2}[d]]
+		swap.Looked{By: swapBy(swap.Worker, "worker"), Number: 1, Finding: swap.LookFound,
+			Seen: seen}}[:map[swap.Direction]int{swap.ToUSDC: 3, swap.ToUSDD: 2}[d]]
 }
 
 // swapStages: new, ready under a lease, and paid. Rivals have seen outbounds in
@@ -209,7 +222,8 @@ func swapStages[A any](d swap.Direction) []stage[string, A, swap.Event] {
 	id := func(a *A) string { return any(a).(swap.Record).Head().ID }
 	rivals := func(a *A, i int) swap.Event {
 		memo := swap.WriteMemo(map[swap.Direction]swap.Action{swap.ToUSDD: swap.Refund, swap.ToUSDC: swap.Send}[d], id(a), 0)
-		return swap.Outbound{By: swapBy(swap.Observer, "observer"), Seen: swap.Sighting{VaultSigned: true, Chain: swap.Solana, TxID: fmt.Sprint("foreign", i), Memo: memo, Amount: 1, Token: "USDC"}}
+		return swap.Outbound{By: swapBy(swap.Observer, "observer"), Seen: swap.Sighting{VaultSigned: true, Chain: swap.Solana,
+			TxID: fmt.Sprint("foreign", i), Memo: memo, Amount: 1, Token: "USDC"}}
 	}
 	back := func(*A) []swap.Event {
 		return []swap.Event{swap.Held{By: swapBy(swap.Operator, "operator"), Reason: "because"},
@@ -221,7 +235,8 @@ func swapStages[A any](d swap.Direction) []stage[string, A, swap.Event] {
 		return swap.Claimed{By: b}
 	}
 	return []stage[string, A, swap.Event]{{
-		name: "a new item", events: func(id string) []swap.Event { return []swap.Event{arrival(d, id)} }, rivals: rivals, back: back, claim: claim,
+		name: "a new item", events: func(id string) []swap.Event { return []swap.Event{arrival(d, id)} },
+		rivals: rivals, back: back, claim: claim,
 	}, {
 		name: "an item under way", events: func(id string) []swap.Event { return arrived(d, id) }, rivals: rivals, back: back, claim: claim,
 		touch: func(a *A, at time.Time) swap.Event {
@@ -289,7 +304,8 @@ func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, sw
 		if d == swap.ToUSDC {
 			l.do(swap.Confirmations{By: by(swap.Observer), Count: 2})
 			claim()
-			l.do(swap.MappingLooked{By: by(swap.Worker), Asked: l.now, Finding: swap.MappingMissing}, swap.MappingLooked{By: by(swap.Worker), Finding: swap.MappingFound, TxID: head().ID, Owner: "bob", Account: "bob-é"})
+			l.do(swap.MappingLooked{By: by(swap.Worker), Asked: l.now, Finding: swap.MappingMissing},
+				swap.MappingLooked{By: by(swap.Worker), Finding: swap.MappingFound, TxID: head().ID, Owner: "bob", Account: "bob-é"})
 			return
 		}
 		claim()
@@ -324,7 +340,8 @@ func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, sw
 		l.t.Helper()
 		in := latest()
 		miss := func() swap.Looked {
-			return swap.Looked{By: by(swap.Worker), Number: in.Number, Finding: swap.LookMissing, View: swap.View{From: in.At.Add(-time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
+			return swap.Looked{By: by(swap.Worker), Number: in.Number, Finding: swap.LookMissing,
+				View: swap.View{From: in.At.Add(-time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
 		}
 		if found {
 			ev := miss()
@@ -386,15 +403,18 @@ func swapFields[A any](l *life[store.SwapUnit, string, string, A, swap.Event, sw
 	})
 	l.later()
 	view := swap.View{From: head().At.Add(-25 * time.Hour), Asked: l.now, ByID: true, ByMemo: true, Before: 1, After: 1, CannotLand: true}
-	l.do(swap.Looked{By: by(swap.Worker), Finding: swap.LookMissing, View: view, Nexus: view, Control: swap.Control{Generation: 1, RecoveredAt: start}})
+	l.do(swap.Looked{By: by(swap.Worker), Finding: swap.LookMissing, View: view, Nexus: view,
+		Control: swap.Control{Generation: 1, RecoveredAt: start}})
 	if d == swap.ToUSDC { // vanished and dropped; collecting, then quarantined and found to be paid
-		l.do(swap.Confirmations{By: by(swap.Observer), Asked: l.now, Gone: true}, swap.Confirmations{By: by(swap.Observer), Asked: l.now, Count: 1})
+		l.do(swap.Confirmations{By: by(swap.Observer), Asked: l.now, Gone: true},
+			swap.Confirmations{By: by(swap.Observer), Asked: l.now, Count: 1})
 		fresh(nil)
 		l.do(swap.Confirmations{By: by(swap.Observer), Count: 2})
 		claim()
 		l.do(swap.MappingLooked{By: by(swap.Worker), Asked: l.now, Finding: swap.MappingMissing})
 		l.later()
-		l.do(swap.Elapsed{By: by(swap.System), Control: house}, swap.MappingLooked{By: by(swap.Worker), Asked: l.now, Finding: swap.MappingMissing})
+		l.do(swap.Elapsed{By: by(swap.System), Control: house}, swap.MappingLooked{By: by(swap.Worker), Asked: l.now,
+			Finding: swap.MappingMissing})
 		begin(swap.Refund)
 		answer(statemachine.Failed)
 		l.do(swap.QuarantineOrdered{By: by(swap.Operator), Reason: "because"})

@@ -26,15 +26,17 @@ func (s *tables[A]) head(a *A) *swap.Item { return any(a).(swap.Record).Head() }
 // tables, and what is written there is of one item, as it was read. Deposits and credits
 // have the same ids.
 func (db *swaps) everyTable(t *testing.T) {
-	ds := newTables(t, db.deposits, func(tx store.SwapUnit) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, swap.ToUSDD, func(d *swap.Deposit, place swap.Place) {
-		d.Status = []swap.DepositStatus{swap.DepositReady, swap.DepositProcessed, swap.DepositRefunded, swap.DepositQuarantined}[place-1]
-		d.Memo, d.Read = fmt.Sprint("memo ", d.Version), !d.Read
-	})
-	cs := newTables(t, db.credits, func(tx store.SwapUnit) store.SwapRecords[swap.Credit] { return tx.Credits() }, swap.ToUSDC, func(c *swap.Credit, place swap.Place) {
-		c.Status = []swap.CreditStatus{swap.CreditReady, swap.CreditProcessed, swap.CreditRefunded, swap.CreditQuarantined}[place-1]
-		c.Account, c.Confirmations, c.SettledBy = fmt.Sprint("account ", c.Version), uint64(c.Version), c.Version
-		c.GoneAt, c.Collecting = start.Add(time.Duration(c.Version)*time.Hour), !c.Collecting
-	})
+	ds := newTables(t, db.deposits, func(tx store.SwapUnit) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, swap.ToUSDD,
+		func(d *swap.Deposit, place swap.Place) {
+			d.Status = []swap.DepositStatus{swap.DepositReady, swap.DepositProcessed, swap.DepositRefunded, swap.DepositQuarantined}[place-1]
+			d.Memo, d.Read = fmt.Sprint("memo ", d.Version), !d.Read
+		})
+	cs := newTables(t, db.credits, func(tx store.SwapUnit) store.SwapRecords[swap.Credit] { return tx.Credits() }, swap.ToUSDC,
+		func(c *swap.Credit, place swap.Place) {
+			c.Status = []swap.CreditStatus{swap.CreditReady, swap.CreditProcessed, swap.CreditRefunded, swap.CreditQuarantined}[place-1]
+			c.Account, c.Confirmations, c.SettledBy = fmt.Sprint("account ", c.Version), uint64(c.Version), c.Version
+			c.GoneAt, c.Collecting = start.Add(time.Duration(c.Version)*time.Hour), !c.Collecting
+		})
 	// All have just come in the window, or are overdue for long.
 	for _, now := range []time.Time{start.Add(time.Hour), start.Add(1000 * time.Hour)} {
 		tally := swap.NewTally(now, time.Hour)
@@ -49,7 +51,8 @@ func (db *swaps) everyTable(t *testing.T) {
 	cs.proves(t)
 }
 
-func newTables[A any](t *testing.T, of *swapSubject[A], rows func(store.SwapUnit) store.SwapRecords[A], d swap.Direction, set func(*A, swap.Place)) *tables[A] {
+func newTables[A any](t *testing.T, of *swapSubject[A], rows func(store.SwapUnit) store.SwapRecords[A], d swap.Direction,
+	set func(*A, swap.Place)) *tables[A] {
 	s := &tables[A]{swapSubject: of, rows: rows, set: set}
 	for n := range 5 {
 		for _, place := range swap.Place(0).Values() {
@@ -110,9 +113,10 @@ func (s *tables[A]) reads(t *testing.T) {
 			})
 		}
 	}
-	inPages(t, "held", []string{"a11", "a12", "a13", "a14", "a31", "a32", "a33", "a34", "a41", "a42", "a43", "a44"}, func(after *string, _ int) ([]string, error) {
-		return read(s.Store, func(tx store.SwapUnit) ([]string, error) { return s.rows(tx).HeldBy("w", orZero(after), 1) })
-	})
+	inPages(t, "held", []string{"a11", "a12", "a13", "a14", "a31", "a32", "a33", "a34", "a41", "a42", "a43", "a44"},
+		func(after *string, _ int) ([]string, error) {
+			return read(s.Store, func(tx store.SwapUnit) ([]string, error) { return s.rows(tx).HeldBy("w", orZero(after), 1) })
+		})
 	for k := range s.all {
 		s.compareDue(t, &s.due[0], s.all, s.head(&s.all[k]).DueAt(), false)
 	}
@@ -173,7 +177,8 @@ func (s *tables[A]) step(a A, to swap.Place) swap.Change[A] {
 // table to table, each as it was read. The end of a lease stays under its holder and fence.
 func (s *tables[A]) writes(t *testing.T) {
 	places := swap.Place(0).Values()
-	for n, give := range []func(*statemachine.Lease){func(*statemachine.Lease) {}, func(l *statemachine.Lease) { l.Fence++ }, func(l *statemachine.Lease) { l.Holder += "x" }} {
+	for n, give := range []func(*statemachine.Lease){func(*statemachine.Lease) {}, func(l *statemachine.Lease) { l.Fence++ },
+		func(l *statemachine.Lease) { l.Holder += "x" }} {
 		for k, place := range places {
 			next := places[(k+1)%len(places)]
 			for _, to := range []swap.Place{0, place, next} {
@@ -250,7 +255,8 @@ func (db *swaps) closedAlone(t *testing.T) {
 		write(func(h store.SwapHouse) error { return h.Close(loose) })
 	}
 	all := open(8)
-	if k := slices.IndexFunc(all, func(d swap.Discrepancy) bool { return d.Key == loose.Key && d.ClosedBy != "" }); k < 0 || !all[k].ClosedAt.Equal(start) {
+	if k := slices.IndexFunc(all, func(d swap.Discrepancy) bool { return d.Key == loose.Key && d.ClosedBy != "" }); k < 0 ||
+		!all[k].ClosedAt.Equal(start) {
 		t.Errorf("closed: %+v", all)
 	}
 }

@@ -119,7 +119,8 @@ func (w *switched) subject(s store.Store[store.SwitchUnit]) *switchSubject {
 				}
 				levels := switches.Level(0).Values()
 				level, generation := rapid.SampledFrom(levels).Draw(rt, "level"), rapid.Int64Range(0, 4).Draw(rt, "generation")
-				return rapid.SampledFrom([]switches.Event{stopEvent(scope, level), startEvent(scope, level), endedEvent(scope), recoveringEvent(scope, level, generation)}).Draw(rt, "event")
+				return rapid.SampledFrom([]switches.Event{stopEvent(scope, level), startEvent(scope, level), endedEvent(scope),
+					recoveringEvent(scope, level, generation)}).Draw(rt, "event")
 			}}
 		},
 	}
@@ -176,13 +177,15 @@ func (w *switched) asked(t *testing.T) {
 	chain, other := switches.Chain(uuid.New()), switches.Chain(uuid.New())
 	for i, ev := range []switches.Event{
 		nil, stopEvent(chain, switches.Begin), stopEvent(switches.Everything, switches.Send), startEvent(switches.Everything, 0),
-		recoveringEvent(switches.Everything, switches.Send, 1), recoveringEvent(chain, switches.Begin, 1), endedEvent(chain), startEvent(chain, 0),
+		recoveringEvent(switches.Everything, switches.Send, 1), recoveringEvent(chain, switches.Begin, 1),
+		endedEvent(chain), startEvent(chain, 0),
 		recoveringEvent(switches.Everything, switches.Begin, 2), endedEvent(other), stopEvent(switches.Charges, switches.Begin),
 	} {
 		if ev != nil {
 			w.do(t, switches.ScopeOf(ev), ev)
 		}
-		for _, scope := range []switches.Scope{switches.Everything, chain, other, switches.Charges, switches.Relays, switches.Direction("to_solana")} {
+		for _, scope := range []switches.Scope{switches.Everything, chain, other, switches.Charges, switches.Relays,
+			switches.Direction("to_solana")} {
 			for _, update := range []bool{true, false} {
 				run := w.View
 				if update {
@@ -219,7 +222,8 @@ func (w *switched) stopAndStart(t *testing.T) {
 			t.Fatalf("stopped: %+v, %+v, %v", is, quiet, err)
 		}
 	}
-	if is, err := w.service.Start(ctx, switches.Started{By: by, Scope: chain, Reason: "found"}); err != nil || is.Level != switches.On || is.Version != 2 {
+	if is, err := w.service.Start(ctx, switches.Started{By: by, Scope: chain, Reason: "found"}); err != nil ||
+		is.Level != switches.On || is.Version != 2 {
 		t.Fatalf("started: %+v, %v", is, err)
 	}
 	within := switches.Chain(uuid.New())
@@ -345,7 +349,8 @@ func (r *tenants) stopped(t *testing.T) {
 			}
 		}
 		refusedWith(t, errOf(r.service.Do(ctx, waits, intended(waits))), switches.ErrOnHold, "a charge")
-		r.do(t, out, dunning.ChargeAnswered{By: biller, Invoice: issued(out).Invoice, Key: issued(out).Invoice + "/0", Outcome: statemachine.Done})
+		r.do(t, out, dunning.ChargeAnswered{By: biller, Invoice: issued(out).Invoice,
+			Key: issued(out).Invoice + "/0", Outcome: statemachine.Done})
 		noError(t, errOf(service.Do(ctx, scope, startEvent(scope, 0))))
 		late := intended(waits)
 		late.By = dunningBy(dunning.Biller, start.Add(policy.Grace+48*time.Hour))
@@ -386,7 +391,8 @@ func (db *swaps) stopped(t *testing.T) {
 				t.Errorf("the other direction beside %s: %v", scope, err)
 			}
 			d := db.deposits.get(t, out)
-			db.deposits.do(t, out, swap.Answered{By: swapBy(swap.Worker, d.Lease.Holder), Fence: d.Lease.Fence, Number: 1, Outcome: statemachine.Unknown, Reason: "time-out"})
+			db.deposits.do(t, out, swap.Answered{By: swapBy(swap.Worker, d.Lease.Holder), Fence: d.Lease.Fence, Number: 1,
+				Outcome: statemachine.Unknown, Reason: "time-out"})
 			noError(t, errOf(service.Do(ctx, scope, startEvent(scope, 0))))
 			db.deposits.do(t, waits, begun(swap.ToUSDD, waits))
 		}

@@ -125,7 +125,8 @@ func (r *tenants) staleChurn(t *testing.T) {
 	}
 	for name, between := range map[string]func(a dunning.Account) error{
 		"who has paid": func(a dunning.Account) error {
-			_, err := r.service.Do(ctx, a.Tenant.ID, dunning.Paid{By: dunningBy(dunning.Host, start), Invoice: a.Invoices[0].ID, Method: dunning.Manual})
+			_, err := r.service.Do(ctx, a.Tenant.ID, dunning.Paid{By: dunningBy(dunning.Host, start),
+				Invoice: a.Invoices[0].ID, Method: dunning.Manual})
 			return err
 		},
 		"who has got a relay": func(a dunning.Account) error { return provide(a.Tenant.ID, r.relays.id()) },
@@ -147,7 +148,8 @@ func (r *tenants) overslept(t *testing.T) {
 	events := tenantStages()[1].events
 	r.do(t, awake, events(awake)...)
 	// A step that the store's clock of then, which was ahead, allowed.
-	noError(t, r.save(r.change(t, r.do(t, asleep, events(asleep)...), dunning.StepBegun{By: dunningBy(dunning.Biller, start.Add(1000*24*time.Hour))})))
+	noError(t, r.save(r.change(t, r.do(t, asleep, events(asleep)...), dunning.StepBegun{By: dunningBy(dunning.Biller,
+		start.Add(1000*24*time.Hour))})))
 	r.do(t, idle, enrolled(idle, dunning.NWC))
 	dated(r.Store, start)
 	for round, want := range []int{1, 0} {
@@ -212,7 +214,8 @@ func (r *tenants) trailsApart(t *testing.T) {
 		trail, err1 := r.service.Trail(ctx, id)
 		of, err2 := r.service.InvoiceTrail(ctx, id)
 		noError(t, errors.Join(err1, err2))
-		if len(trail) != versions || len(of) != 1 || trail[0].Machine != dunning.TenantMachine.Name() || of[0].Machine != dunning.InvoiceMachine.Name() {
+		if len(trail) != versions || len(of) != 1 || trail[0].Machine != dunning.TenantMachine.Name() ||
+			of[0].Machine != dunning.InvoiceMachine.Name() {
 			t.Errorf("the trail of tenant %s: %v; of the invoice of the same id: %v", id, trail, of)
 		}
 	}

@@ -32,7 +32,8 @@ func (r *tenants) everyTenantField(t *testing.T) {
 		f.saved(before, &c, "after some time")
 	}
 	f.do(dunning.Enrolled{By: by(dunning.Host), Tenant: r.id(), Method: dunning.Stripe, BillingAnchor: f.now.Add(day)},
-		dunning.Issued{By: by(dunning.Host), Invoice: "é-1", Amount: 1 << 62, CreatedAt: start.Add(-2 * time.Hour)}, dunning.LookedBack{By: biller(), Invoice: "é-1", Asked: start},
+		dunning.Issued{By: by(dunning.Host), Invoice: "é-1", Amount: 1 << 62, CreatedAt: start.Add(-2 * time.Hour)},
+		dunning.LookedBack{By: biller(), Invoice: "é-1", Asked: start},
 		dunning.Amended{By: by(dunning.Host), Invoice: "é-1", Amount: 7},
 		dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/0"},
 		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/0", Outcome: statemachine.Failed, Error: "declined"})
@@ -43,13 +44,16 @@ func (r *tenants) everyTenantField(t *testing.T) {
 		f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
 		f.do(dunning.NoticeAnswered{By: biller(), Notice: f.a.Tenant.Notice, Outcome: statemachine.Failed})
 		pass(2 * time.Hour)
-		f.do(dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Deferred})
+		f.do(dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1",
+			Key: "é-1/1", Outcome: statemachine.Deferred})
 	}
 	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
 	pass(8 * day)
-	f.do(dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1", Outcome: statemachine.Unknown})
+	f.do(dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1",
+		Outcome: statemachine.Unknown})
 	pass(time.Hour)
-	f.do(dunning.ChargeMissing{By: biller(), Invoice: "é-1", Key: "é-1/1", Asked: f.now}, dunning.MethodSet{By: by(dunning.Host), Method: dunning.Manual}, dunning.Churned{By: biller()},
+	f.do(dunning.ChargeMissing{By: biller(), Invoice: "é-1", Key: "é-1/1", Asked: f.now},
+		dunning.MethodSet{By: by(dunning.Host), Method: dunning.Manual}, dunning.Churned{By: biller()},
 		dunning.Reinstated{By: by(dunning.Operator)})
 	pass(13 * day)
 	f.do(dunning.Churned{By: biller()}, dunning.Reinstated{By: by(dunning.Operator)})

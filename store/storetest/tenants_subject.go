@@ -73,9 +73,10 @@ func (r *tenants) subject(s store.Store[store.TenantUnit]) *tenantSubject {
 		},
 		money: tenantMoney,
 		overdue: &overdue[store.TenantUnit, dunning.Account]{
-			states: slices.Concat(unfinished(dunning.InvoiceMachine), unfinished(dunning.TenantMachine, dunning.TenantActive, dunning.TenantChurned)),
-			rests:  func(a *dunning.Account) bool { return a.Tenant.Status() == dunning.TenantChurned }, // until somebody reinstates
-			until:  func(*dunning.Account) time.Duration { return dunning.DefaultThresholds().OwedFor },
+			states: slices.Concat(unfinished(dunning.InvoiceMachine), unfinished(dunning.TenantMachine,
+				dunning.TenantActive, dunning.TenantChurned)),
+			rests: func(a *dunning.Account) bool { return a.Tenant.Status() == dunning.TenantChurned }, // until somebody reinstates
+			until: func(*dunning.Account) time.Duration { return dunning.DefaultThresholds().OwedFor },
 			alerts: func(tx store.TenantUnit, now time.Time) (names []string, err error) {
 				stats, err := tx.Tenants().Stats(now)
 				for _, a := range dunning.Alerts(stats, dunning.DefaultThresholds()) {
@@ -191,14 +192,18 @@ func tenantStages() []tenantStage {
 		return dunning.StepBegun{By: dunningBy(dunning.Biller, at)}
 	}
 	return []tenantStage{
-		{name: "a tenant who owes nothing", events: func(id string) []dunning.Event { return []dunning.Event{enrolled(id, dunning.NWC)} }, rivals: rivals,
+		{name: "a tenant who owes nothing", events: func(id string) []dunning.Event {
+			return []dunning.Event{enrolled(id,
+				dunning.NWC)}
+		}, rivals: rivals,
 			back: func(*dunning.Account) []dunning.Event {
 				by := dunningBy(dunning.Host, start)
 				return []dunning.Event{dunning.MethodSet{By: by, Method: dunning.Manual}, dunning.MethodSet{By: by, Method: dunning.NWC}}
 			}},
 		{name: "a tenant who owes", events: owing(dunning.Manual), rivals: rivals, touch: touch},
 		{name: "a tenant who is charged", rivals: rivals, touch: touch, events: func(id string) []dunning.Event {
-			return append(owing(dunning.Stripe)(id), dunning.ChargeIntended{By: dunningBy(dunning.Biller, start), Invoice: id + "-invoice", Key: id + "-invoice/0"})
+			return append(owing(dunning.Stripe)(id), dunning.ChargeIntended{By: dunningBy(dunning.Biller, start),
+				Invoice: id + "-invoice", Key: id + "-invoice/0"})
 		}},
 		{name: "a tenant who is churned", rivals: rivals, events: func(id string) []dunning.Event {
 			week := start.Add(7 * 24 * time.Hour)

@@ -95,7 +95,8 @@ func (w *wallets) exactValues(t *testing.T) {
 	events := []utxo.Event{
 		utxo.WalletOpened{Wallet: 1, Birth: 1<<31 - 1},
 		utxo.Connected{Block: b, Txs: []*wire.MsgTx{large}, Positions: []int32{1<<31 - 1}, By: utxo.By{At: times[0]}},
-		utxo.Connected{Block: b, Txs: []*wire.MsgTx{large}, Positions: []int32{1<<31 - 1}, By: utxo.By{At: times[0]}}, // again, at the last height
+		// again, at the last height
+		utxo.Connected{Block: b, Txs: []*wire.MsgTx{large}, Positions: []int32{1<<31 - 1}, By: utxo.By{At: times[0]}},
 		utxo.Labelled{ID: id, Label: strings.Repeat("\U0001F600", utxo.MaxLabel), By: utxo.By{At: utxotest.Start}},
 		utxo.OutputsLeased{Wallet: 1, OutPoints: []wire.OutPoint{utxotest.Out(large, 0)}, Lock: utxo.LockID{31: 255},
 			Duration: time.Microsecond, By: utxo.By{At: utxotest.Start}},
@@ -139,7 +140,8 @@ func (w *wallets) walletFeed(t *testing.T) {
 	child := utxotest.NewTx(3, []wire.OutPoint{utxotest.Out(parent, 0)}, utxotest.Pay(8, utxotest.Script(1, "a")))
 	rival := utxotest.NewTx(4, []wire.OutPoint{utxotest.External(2)}, utxotest.Pay(7, utxotest.Foreign))
 	by := utxo.By{Actor: "node", Role: "feed", At: utxotest.Start}
-	w.do(t, utxo.Observed{Txs: []*wire.MsgTx{child, parent}, Tip: tip.Hash, By: by}, utxo.Observed{Txs: []*wire.MsgTx{rival}, Tip: tip.Hash, By: by},
+	w.do(t, utxo.Observed{Txs: []*wire.MsgTx{child, parent}, Tip: tip.Hash, By: by},
+		utxo.Observed{Txs: []*wire.MsgTx{rival}, Tip: tip.Hash, By: by},
 		utxo.Disconnected{Hash: tip.Hash}, utxo.Invalidated{ID: utxo.TxID{Wallet: 1, Hash: tx.TxHash()}, Reason: "given up"})
 	read := func(from store.Cursor, limit int) (lines []string, last store.Cursor) {
 		for {
@@ -172,7 +174,8 @@ func (w *wallets) walletFeed(t *testing.T) {
 	if txs, err := w.service.History(ctx, 1, nil, 10); err != nil || len(txs) != 2 {
 		t.Fatalf("the history has %d transactions, want the two without context (%v)", len(txs), err)
 	}
-	if d, err := w.service.Detail(ctx, utxo.TxID{Wallet: 1, Hash: parent.TxHash()}); err != nil || !d.Tx.Context || d.Tx.Status != utxo.Replaced {
+	if d, err := w.service.Detail(ctx, utxo.TxID{Wallet: 1, Hash: parent.TxHash()}); err != nil || !d.Tx.Context ||
+		d.Tx.Status != utxo.Replaced {
 		t.Fatalf("the detail of the parent is %+v, %v", d.Tx, err)
 	}
 }
@@ -180,7 +183,8 @@ func (w *wallets) walletFeed(t *testing.T) {
 func (w *wallets) paging(t *testing.T) {
 	tip, _ := w.funded(t, 5)
 	for i := range uint32(6) {
-		w.do(t, utxo.Observed{Txs: []*wire.MsgTx{utxotest.NewTx(100+i, []wire.OutPoint{utxotest.External(100 + i)}, utxotest.Pay(7, utxotest.Script(1, "b")))},
+		w.do(t, utxo.Observed{Txs: []*wire.MsgTx{utxotest.NewTx(100+i, []wire.OutPoint{utxotest.External(100 + i)},
+			utxotest.Pay(7, utxotest.Script(1, "b")))},
 			Seq: int64(i + 1), Tip: tip.Hash, By: utxo.By{At: utxotest.Start.Add(time.Duration(i/2) * time.Second)}})
 	}
 	all, err := w.service.History(ctx, 1, nil, 1000)
@@ -199,7 +203,8 @@ func (w *wallets) paging(t *testing.T) {
 		key := page[0].Key()
 		after = &key
 		// Something newer does not disturb the pages behind it.
-		w.do(t, utxo.Observed{Txs: []*wire.MsgTx{utxotest.NewTx(200+uint32(i), []wire.OutPoint{utxotest.External(200 + uint32(i))}, utxotest.Pay(7, utxotest.Script(1, "b")))},
+		w.do(t, utxo.Observed{Txs: []*wire.MsgTx{utxotest.NewTx(200+uint32(i), []wire.OutPoint{utxotest.External(200 + uint32(i))},
+			utxotest.Pay(7, utxotest.Script(1, "b")))},
 			Seq: int64(i + 50), Tip: tip.Hash, By: utxo.By{At: utxotest.Start.Add(time.Hour)}})
 	}
 	inPages(t, "outputs", must(w.service.Outputs(ctx, 1, nil, 1000))(t), func(after *store.CoinState, _ int) ([]store.CoinState, error) {
@@ -215,10 +220,12 @@ func (w *wallets) notFound(t *testing.T) {
 	id := utxo.TxID{Wallet: 1}
 	refusedWith(t, errOf(w.service.Balance(ctx, 1, nil, -1)), statemachine.ErrInvalid, "a balance with -1 confirmations")
 	for name, err := range map[string]error{
-		"Balance": errOf(w.service.Balance(ctx, 9, nil, 1)), "Unspent": errOf(w.service.Unspent(ctx, 9, nil)), "History": errOf(w.service.History(ctx, 9, nil, 1)),
-		"Detail": errOf(w.service.Detail(ctx, id)), "Trail": errOf(w.service.Trail(ctx, id)), "Stats": errOf(w.service.Stats(ctx, 9)),
-		"Labelled":      errOf(w.service.Do(ctx, utxo.Labelled{ID: id, Label: "x"})),
-		"OutputsLeased": errOf(w.service.Do(ctx, utxo.OutputsLeased{Wallet: 9, OutPoints: make([]wire.OutPoint, 1), Lock: utxo.LockID{1}, Duration: time.Second})),
+		"Balance": errOf(w.service.Balance(ctx, 9, nil, 1)), "Unspent": errOf(w.service.Unspent(ctx, 9, nil)),
+		"History": errOf(w.service.History(ctx, 9, nil, 1)),
+		"Detail":  errOf(w.service.Detail(ctx, id)), "Trail": errOf(w.service.Trail(ctx, id)), "Stats": errOf(w.service.Stats(ctx, 9)),
+		"Labelled": errOf(w.service.Do(ctx, utxo.Labelled{ID: id, Label: "x"})),
+		"OutputsLeased": errOf(w.service.Do(ctx, utxo.OutputsLeased{Wallet: 9, OutPoints: make([]wire.OutPoint, 1),
+			Lock: utxo.LockID{1}, Duration: time.Second})),
 	} {
 		refusedWith(t, err, statemachine.ErrNotFound, name)
 	}
@@ -259,7 +266,8 @@ func (w *wallets) sharedCoins(t *testing.T) {
 	taken := make([][]coinselect.Candidate, workers)
 	noError(t, errors.Join(atOnce(workers, func(i int) error {
 		for round := range each {
-			sel, err := w.service.SelectAndLease(ctx, store.Spend{Wallet: 1, Lock: utxo.LockID{byte(i), byte(round), 1}, Duration: time.Hour, Request: selectOne(500)})
+			sel, err := w.service.SelectAndLease(ctx, store.Spend{Wallet: 1, Lock: utxo.LockID{byte(i), byte(round), 1},
+				Duration: time.Hour, Request: selectOne(500)})
 			if err != nil {
 				return err
 			}
@@ -338,7 +346,8 @@ func (w *wallets) journal(t *testing.T) {
 			read.has(t, "a node")
 			return
 		}
-		line := statemachine.JournalLine{Actor: "olga", Role: by.Role, Domain: string(store.DomainWallets), Machine: "utxo.wallet", ID: fmt.Sprint(utxo.Scope(ev)),
+		line := statemachine.JournalLine{Actor: "olga", Role: by.Role, Domain: string(store.DomainWallets), Machine: "utxo.wallet",
+			ID:    fmt.Sprint(utxo.Scope(ev)),
 			Event: statemachine.EventName(ev), Outcome: "done", Trace: by.Trace, Via: "console"}
 		if id := utxo.Names(ev); id.Wallet != 0 {
 			line.Machine, line.ID = utxo.TxMachine.Name(), id.String()

@@ -71,7 +71,8 @@ func (w *wallets) replacedAndBumped(t *testing.T) {
 		three = append(three, in.OutPoint)
 	}
 	leased(three...)
-	payment := build(all.Inputs, utxotest.Pay(all.Change-500, utxotest.Foreign), utxotest.Pay(300, utxotest.Script(2, "b")), utxotest.Pay(200, utxotest.Script(1, "a")))
+	payment := build(all.Inputs, utxotest.Pay(all.Change-500, utxotest.Foreign), utxotest.Pay(300, utxotest.Script(2, "b")),
+		utxotest.Pay(200, utxotest.Script(1, "a")))
 	id := utxo.TxID{Wallet: 1, Hash: payment.TxHash()}
 	w.do(t, utxo.Submitted{Wallet: 1, Tx: payment, Lock: lock}, utxo.Broadcasted{ID: id})
 	tip, _, err := w.service.Tip(ctx)
@@ -80,9 +81,11 @@ func (w *wallets) replacedAndBumped(t *testing.T) {
 	w.do(t, utxo.Observed{Txs: []*wire.MsgTx{payment}, Seq: 1, Tip: tip.Hash}, utxo.Observed{Txs: []*wire.MsgTx{child}, Seq: 2, Tip: tip.Hash})
 
 	at := uint32(2)
-	replacement := store.Replacement{ID: id, Lock: lock, Duration: time.Hour, Request: coinselect.ReplaceRequest{Change: &at, Coins: how(3000)}}
+	replacement := store.Replacement{ID: id, Lock: lock, Duration: time.Hour,
+		Request: coinselect.ReplaceRequest{Change: &at, Coins: how(3000)}}
 	var descendants *coinselect.DescendantsError
-	if _, err := w.service.ReplaceAndLease(ctx, replacement); !errors.As(err, &descendants) || !slices.Equal(descendants.Descendants, []chainhash.Hash{child.TxHash()}) {
+	if _, err := w.service.ReplaceAndLease(ctx, replacement); !errors.As(err, &descendants) ||
+		!slices.Equal(descendants.Descendants, []chainhash.Hash{child.TxHash()}) {
 		t.Fatalf("the child that wallet 2 alone has: %v", err)
 	}
 	replacement.Request.Evict = descendants.Descendants
@@ -152,7 +155,8 @@ func (w *wallets) staleSets(t *testing.T) {
 		return utxo.Submitted{Wallet: 1, Tx: utxotest.NewTx(salt, coin(i), utxotest.Pay(9, utxotest.Foreign)), By: by}
 	}
 	seen := func(salt uint32) utxo.Event {
-		return utxo.Observed{Tip: b.Hash, By: by, Txs: []*wire.MsgTx{utxotest.NewTx(salt, []wire.OutPoint{utxotest.External(salt)}, utxotest.Pay(9, utxotest.Script(1, "a")))}}
+		return utxo.Observed{Tip: b.Hash, By: by, Txs: []*wire.MsgTx{utxotest.NewTx(salt, []wire.OutPoint{utxotest.External(salt)},
+			utxotest.Pay(9, utxotest.Script(1, "a")))}}
 	}
 	announced := func(tag string) utxo.Event {
 		return utxo.OwnersAnnounced{Wallet: 1, Birth: 1, Tags: []string{tag}, By: by}
@@ -164,11 +168,13 @@ func (w *wallets) staleSets(t *testing.T) {
 	}{
 		{"two spends of a coin", spend(0, 50), spend(0, 51)},
 		{"two renewals of a lease", lease(1, 1, 2*time.Hour), lease(1, 1, 3*time.Hour)},
-		{"a renewal of a lease and its end", lease(2, 1, 2*time.Hour), utxo.LeasesReleased{Wallet: 1, OutPoints: coin(2), Lock: utxo.LockID{1}, By: by}},
+		{"a renewal of a lease and its end", lease(2, 1, 2*time.Hour), utxo.LeasesReleased{Wallet: 1, OutPoints: coin(2),
+			Lock: utxo.LockID{1}, By: by}},
 		{"two leases of a coin", lease(3, 1, time.Hour), lease(3, 2, time.Hour)},
 		{"two owners who are behind", announced("b"), announced("c")},
 		{"two observations", seen(60), seen(61)},
-		{"a block on the tip and the end of the tip", utxo.Connected{Block: utxotest.NewBlock(2, b.Hash, 0), By: by}, utxo.Disconnected{Hash: b.Hash, By: by}},
+		{"a block on the tip and the end of the tip", utxo.Connected{Block: utxotest.NewBlock(2, b.Hash, 0), By: by},
+			utxo.Disconnected{Hash: b.Hash, By: by}},
 	} {
 		first, second := w.planned(t, tt.first), w.planned(t, tt.second)
 		w.do(t, tt.first)
@@ -176,7 +182,8 @@ func (w *wallets) staleSets(t *testing.T) {
 			t.Fatalf("%s: nothing changes", tt.name)
 		}
 		before := w.snapshot(t)
-		refusedWith(t, w.Update(ctx, func(tx store.WalletUnit) error { return tx.Wallets().Save(second) }), statemachine.ErrConflict, tt.name+": the second")
+		refusedWith(t, w.Update(ctx, func(tx store.WalletUnit) error { return tx.Wallets().Save(second) }),
+			statemachine.ErrConflict, tt.name+": the second")
 		sameSnapshot(t, before, w.snapshot(t))
 	}
 	next := utxo.Connected{Block: utxotest.NewBlock(3, utxotest.NewBlock(2, b.Hash, 0).Hash, 0), By: by}

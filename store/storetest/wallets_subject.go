@@ -106,7 +106,10 @@ func versionedTxs(t *testing.T, w *wallets) *txSubject {
 		speech: &speech[utxo.TxID, utxo.Tx, utxo.Event]{}, // wallets have a rule of their own
 		stages: []txStage{
 			{name: "a submitted transaction", events: x.submitted, rivals: labelled, back: relabelled},
-			{name: "a sent transaction", events: func(id utxo.TxID) []utxo.Event { return append(x.submitted(id), utxo.Broadcasted{ID: id, By: txBy}) },
+			{name: "a sent transaction", events: func(id utxo.TxID) []utxo.Event {
+				return append(x.submitted(id),
+					utxo.Broadcasted{ID: id, By: txBy})
+			},
 				rivals: labelled, back: relabelled},
 		},
 		more: x.openWallet,

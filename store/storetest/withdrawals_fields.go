@@ -21,10 +21,13 @@ import (
 
 // fixed are the fields that no change moves after the insert. Every other one
 // must be seen to move.
-var fixed = strings.Fields("Request.ID Request.User Request.Asset Request.Chain Request.ToAddress Request.Memo Request.Amount Request.AmountRaw " +
+var fixed = strings.Fields("Request.ID Request.User Request.Asset Request.Chain Request.ToAddress Request.Memo Request.Amount " +
+	"Request.AmountRaw " +
 	"Request.Decimals Request.RequestedBy Request.ApprovalsNeeded Request.CreatedAt " +
-	"Job.ID Job.Request Job.Chain Job.AssetOnChain Job.Wallet Job.ToAddress Job.AmountRaw Job.AmountHuman Job.Priority Job.MaxRetries Job.CreatedAt " +
-	"Stray.Request Stray.Seq Stray.Job Stray.Claim Stray.Hash Stray.Raw Stray.Wallet Stray.Nonce Stray.HasNonce Stray.Input Stray.ByOutput Stray.Output " +
+	"Job.ID Job.Request Job.Chain Job.AssetOnChain Job.Wallet Job.ToAddress Job.AmountRaw Job.AmountHuman Job.Priority Job.MaxRetries " +
+	"Job.CreatedAt " +
+	"Stray.Request Stray.Seq Stray.Job Stray.Claim Stray.Hash Stray.Raw Stray.Wallet Stray.Nonce Stray.HasNonce Stray.Input Stray.ByOutput " +
+	"Stray.Output " +
 	"Stray.Fence Stray.CreatedAt Attempt.Job Attempt.Fence Attempt.Worker Attempt.StartedAt HotWallet.ID HotWallet.Chain")
 
 // fields goes through the lives of requests.
@@ -58,7 +61,8 @@ func (w *withdrawals) everyField(t *testing.T) {
 	for _, path := range []string{"Job.Batch", "Tx.Batch"} { // everyBatchField compares the members of batches
 		f.set[path], f.moved[path] = true, true
 	}
-	f.end(fixed, map[string]any{"Request": withdrawal.Request{}, "Job": withdrawal.Job{}, "Attempt": withdrawal.Attempt{}, "Stray": withdrawal.Stray{}, "HotWallet": withdrawal.HotWallet{}},
+	f.end(fixed, map[string]any{"Request": withdrawal.Request{}, "Job": withdrawal.Job{}, "Attempt": withdrawal.Attempt{},
+		"Stray": withdrawal.Stray{}, "HotWallet": withdrawal.HotWallet{}},
 		map[string]any{"Tx": withdrawal.Tx{}, "Incident": withdrawal.Incident{}})
 }
 
@@ -143,7 +147,8 @@ func (f *fields) compareLists(tx store.WithdrawalUnit, what string) error {
 	wallets, err4 := tx.HotWallets().OfChain(f.wallet.Chain)
 	listed = slices.DeleteFunc(listed, func(r withdrawal.Request) bool { return r.ID != a.Request.ID })
 	got := map[string]any{"Requests": listed, "Incidents": incidents, "Attempts": attempts, "HotWallets": wallets}
-	same(f.t, what, got, map[string]any{"Requests": []withdrawal.Request{a.Request}, "Incidents": f.incidents, "Attempts": f.attempts[a.Job.ID],
+	same(f.t, what, got, map[string]any{"Requests": []withdrawal.Request{a.Request}, "Incidents": f.incidents,
+		"Attempts":   f.attempts[a.Job.ID],
 		"HotWallets": []withdrawal.HotWallet{f.wallet}})
 	for name, list := range got {
 		inUTC(f.t, what+": "+name, reflect.ValueOf(list))
@@ -161,7 +166,8 @@ func (f *fields) put(w withdrawal.HotWallet) {
 // open stores the only wallet of a chain, in which payments begin.
 func (f *fields) open(chain uuid.UUID) {
 	f.t.Helper()
-	f.put(withdrawal.HotWallet{ID: f.w.id(), Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, BalanceReserved: "0"})
+	f.put(withdrawal.HotWallet{ID: f.w.id(), Chain: chain, Role: withdrawal.WalletRoleHot,
+		Status: withdrawal.WalletActive, BalanceReserved: "0"})
 }
 
 // begin submits a request on a chain of its own with one wallet.
@@ -204,25 +210,29 @@ func block(height uint64) withdrawal.Block {
 
 // dead proves that a transaction with an input will never be mined.
 func dead(hash string) withdrawal.ProvenDead {
-	return withdrawal.ProvenDead{Tx: hash, Cause: withdrawal.InputSpent, Other: "another", NotThisPayment: true, Input: "input", Block: block(5)}
+	return withdrawal.ProvenDead{Tx: hash, Cause: withdrawal.InputSpent, Other: "another", NotThisPayment: true,
+		Input: "input", Block: block(5)}
 }
 
 // replaced: two approvers, a replacement that cancels, a proof of death, a
 // rescue, and evidence against the end.
 func (f *fields) replaced() {
 	f.queued(dualAsset, f.w.id(), withdrawal.Enqueued{Priority: withdrawal.High}, "alice", "bob")
-	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "tx 1", Raw: []byte{0, 255}, Nonce: 7, HasNonce: true, ChainNonce: 7, HasChainNonce: true},
+	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "tx 1", Raw: []byte{0, 255}, Nonce: 7, HasNonce: true,
+		ChainNonce: 7, HasChainNonce: true},
 		withdrawal.Broadcast{Hash: "tx 1"})
 	f.later()
 	f.claim()
 	if f.a.Attempt != (withdrawal.Attempt{}) {
 		f.t.Fatal("a lease to send again is no execution")
 	}
-	f.do(withdrawal.Rebumped{Hash: "tx 2", Raw: []byte{1}, Nonce: 7, HasNonce: true, Cancel: true}, withdrawal.Rebroadcast{Hash: "tx 2", Done: true},
+	f.do(withdrawal.Rebumped{Hash: "tx 2", Raw: []byte{1}, Nonce: 7, HasNonce: true, Cancel: true},
+		withdrawal.Rebroadcast{Hash: "tx 2", Done: true},
 		withdrawal.Missing{Tx: "tx 2"}, withdrawal.Looking{},
 		withdrawal.ProvenDead{Tx: "tx 2", Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: 7, Block: block(5)})
 	f.later()
-	f.do(withdrawal.Claimed{}, withdrawal.AttemptFailed{Failure: withdrawal.Retryable, Error: strings.Repeat("x\u00e9%'", withdrawal.MaxText/5)})
+	f.do(withdrawal.Claimed{}, withdrawal.AttemptFailed{Failure: withdrawal.Retryable,
+		Error: strings.Repeat("x\u00e9%'", withdrawal.MaxText/5)})
 	f.later()
 	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "tx 3", Raw: []byte{2}, Nonce: 8, HasNonce: true, ChainNonce: 8, HasChainNonce: true})
 	f.later()
@@ -235,7 +245,8 @@ func (f *fields) replaced() {
 // reviewed: a signer that also sends, and an operator's two answers.
 func (f *fields) reviewed() {
 	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.High}, "alice")
-	f.do(withdrawal.Claimed{}, withdrawal.Dispatched{Reference: "ref 1"}, withdrawal.AttemptFailed{Failure: withdrawal.Unclear, Error: "no answer"},
+	f.do(withdrawal.Claimed{}, withdrawal.Dispatched{Reference: "ref 1"},
+		withdrawal.AttemptFailed{Failure: withdrawal.Unclear, Error: "no answer"},
 		withdrawal.Resolved{Reason: "not sent"})
 	f.later()
 	f.do(withdrawal.Claimed{}, withdrawal.Dispatched{Reference: "ref 2"})
@@ -245,7 +256,8 @@ func (f *fields) reviewed() {
 	r.Reverted = true
 	f.do(r)
 	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.High}, "alice")
-	f.do(withdrawal.Claimed{}, withdrawal.Dispatched{Reference: "ref 3"}, withdrawal.Broadcast{Hash: "answered", Input: "input"}, withdrawal.Broadcast{Hash: "and again"})
+	f.do(withdrawal.Claimed{}, withdrawal.Dispatched{Reference: "ref 3"}, withdrawal.Broadcast{Hash: "answered", Input: "input"},
+		withdrawal.Broadcast{Hash: "and again"})
 }
 
 // requeued: a second job, with the transactions of the first.
@@ -253,7 +265,8 @@ func (f *fields) requeued() {
 	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.High}, "alice")
 	f.do(withdrawal.Claimed{}, withdrawal.GivenBack{For: time.Minute, Reason: "no money"})
 	f.later()
-	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "old", Raw: []byte{4}, Input: "input"}, withdrawal.Broadcast{Hash: "old"}, dead("old"))
+	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "old", Raw: []byte{4}, Input: "input"},
+		withdrawal.Broadcast{Hash: "old"}, dead("old"))
 	f.later()
 	f.do(withdrawal.Claimed{}, withdrawal.AttemptFailed{Failure: withdrawal.Permanent, Error: "never"},
 		withdrawal.Requeued{Reason: "corrected", NotRefunded: true},
@@ -263,7 +276,8 @@ func (f *fields) requeued() {
 // disproved: what was declared dead is mined after the end.
 func (f *fields) disproved() {
 	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.Low, MaxRetries: 1}, "alice")
-	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "undead", Raw: []byte{5}, Input: "input"}, withdrawal.Broadcast{Hash: "undead"}, dead("undead"),
+	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "undead", Raw: []byte{5}, Input: "input"},
+		withdrawal.Broadcast{Hash: "undead"}, dead("undead"),
 		withdrawal.Receipt{Tx: "undead", GasUsed: "1", GasPrice: "1", Block: block(8)})
 	if f.a.Request.Mined == "" {
 		f.t.Error("the record does not know that it was mined")
@@ -292,7 +306,8 @@ func (f *fields) refunded() {
 		Reason: "the signer's history has nothing"},
 		withdrawal.Broadcast{Fence: fence, Hash: "sent after all"})
 	f.do(withdrawal.Acknowledged{Reason: "paid back"}, withdrawal.Broadcast{Fence: fence, Hash: "sent again"})
-	if r := f.a.Request; r.PaidAfter != "sent after all" || r.Taken == "" || r.Acknowledged || r.Told != "sent:sent%20after%20all sent:sent%20again" {
+	if r := f.a.Request; r.PaidAfter != "sent after all" || r.Taken == "" || r.Acknowledged ||
+		r.Told != "sent:sent%20after%20all sent:sent%20again" {
 		f.t.Errorf("%+v", r)
 	}
 }
@@ -302,11 +317,13 @@ func (f *fields) refunded() {
 func (f *fields) strays() {
 	f.begin(anAsset, utxos2)
 	f.approve("alice")
-	f.do(withdrawal.PutOff{}, withdrawal.Held{Reason: "fraud?"}, withdrawal.Released{}, withdrawal.Enqueued{Priority: withdrawal.Low, MaxRetries: 9},
+	f.do(withdrawal.PutOff{}, withdrawal.Held{Reason: "fraud?"}, withdrawal.Released{},
+		withdrawal.Enqueued{Priority: withdrawal.Low, MaxRetries: 9},
 		withdrawal.PutOff{}, withdrawal.Claimed{}, withdrawal.Held{}, withdrawal.Released{}, withdrawal.Claimed{},
 		withdrawal.AttemptFailed{Failure: withdrawal.InsufficientBalance, Error: "empty"})
 	f.later()
-	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "disproved", Raw: []byte{1}, Input: "input"}, withdrawal.Broadcast{Hash: "disproved"}, dead("disproved"))
+	f.do(withdrawal.Claimed{}, withdrawal.Prepared{Hash: "disproved", Raw: []byte{1}, Input: "input"},
+		withdrawal.Broadcast{Hash: "disproved"}, dead("disproved"))
 	f.later()
 	first, unsent, lateDead := f.claim(), withdrawal.Resolved{Reason: "the signer has no such reference"}, dead("late")
 	lateDead.Role = withdrawal.Operator
@@ -319,7 +336,8 @@ func (f *fields) strays() {
 	paid := paidBy(&f.a, "by hand", f.now)
 	paid.Output, paid.Nonce, paid.HasNonce, paid.Raw = 3, 5, true, []byte{3}
 	found := withdrawal.Resolved{Sent: true, Hash: "disproved", Reason: "mined"}
-	f.do(paid, found, withdrawal.Receipt{Tx: "disproved", GasUsed: "1", GasPrice: "1", Block: block(9)}, withdrawal.Acknowledged{Reason: "settled"}) // beside what is live again
+	f.do(paid, found, withdrawal.Receipt{Tx: "disproved", GasUsed: "1", GasPrice: "1", Block: block(9)},
+		withdrawal.Acknowledged{Reason: "settled"}) // beside what is live again
 
 	f.queued(anAsset, utxos2, withdrawal.Enqueued{Priority: withdrawal.Low, MaxRetries: 9}, "alice")
 	paid = paidBy(&f.a, "output", f.now)
@@ -331,7 +349,8 @@ func (f *fields) strays() {
 func (f *fields) frozen() {
 	before, after := f.wallet, f.wallet
 	after.Role, after.Status = "cold", "frozen"
-	f.put(withdrawal.HotWallet{ID: before.ID, Chain: before.Chain, Role: after.Role, Status: after.Status, LastUsedAt: f.now.Add(time.Hour), BalanceReserved: "77"})
+	f.put(withdrawal.HotWallet{ID: before.ID, Chain: before.Chain, Role: after.Role, Status: after.Status,
+		LastUsedAt: f.now.Add(time.Hour), BalanceReserved: "77"})
 	f.wallet, f.a.Wallet = after, after
 	f.note("HotWallet", before, after)
 	f.compare("after PutHotWallet")
@@ -341,7 +360,8 @@ func (f *fields) frozen() {
 func (f *fields) imports() {
 	f.a = withdrawal.Withdrawal{}
 	f.open(f.w.id())
-	f.do(withdrawal.Imported{Request: f.w.id(), User: aUser, Asset: anAsset, Chain: f.wallet.Chain, ToAddress: "0xabc", Amount: "1", Decimals: 18,
+	f.do(withdrawal.Imported{Request: f.w.id(), User: aUser, Asset: anAsset, Chain: f.wallet.Chain,
+		ToAddress: "0xabc", Amount: "1", Decimals: 18,
 		CreatedAt: f.now.Add(-time.Hour), Job: f.w.id(), AssetOnChain: tokenOnChain, Hash: "imported", Nonce: 0, HasNonce: true,
 		Wallets: []withdrawal.HotWallet{f.wallet}})
 }

@@ -64,7 +64,8 @@ func (o outbounds) off(what string, is bool) {
 func (o outbounds) unsettled(what string, err error, nonce uint64) {
 	o.t.Helper()
 	of := new(withdrawal.UnsettledError)
-	if !errors.As(err, &of) || !errors.Is(err, withdrawal.ErrUnsettled) || of.Open.Point != withdrawal.OpenUntold || of.Open.Number != nonce || of.Open.Wallet != o.hot {
+	if !errors.As(err, &of) || !errors.Is(err, withdrawal.ErrUnsettled) || of.Open.Point != withdrawal.OpenUntold ||
+		of.Open.Number != nonce || of.Open.Wallet != o.hot {
 		o.t.Errorf("%s: %v", what, err)
 	}
 }
@@ -72,7 +73,8 @@ func (o outbounds) unsettled(what string, err error, nonce uint64) {
 // used says what has used a nonce, and switches the wallet on.
 func (o outbounds) used(nonce uint64, hash string) {
 	o.t.Helper()
-	noError(o.t, o.service.Say(ctx, withdrawal.Used{By: by(withdrawal.Operator, start), Wallet: o.hot, Block: block(5), Tx: hash, Nonce: nonce}))
+	noError(o.t, o.service.Say(ctx, withdrawal.Used{By: by(withdrawal.Operator, start), Wallet: o.hot,
+		Block: block(5), Tx: hash, Nonce: nonce}))
 	o.open("told as used")
 	on := withdrawal.HotWallet{ID: o.hot, Chain: o.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 	noError(o.t, o.service.PutHotWallet(ctx, operatorAt(start), on))
@@ -90,7 +92,8 @@ func (w *withdrawals) unknownOutbound(t *testing.T) {
 	waits := w.pending(t, chain, start)
 	ahead := prepared(&b, start)
 	ahead.Nonce, ahead.ChainNonce = 2, 2
-	refusedWith(t, w.service.Say(ctx, withdrawal.Used{By: by(withdrawal.Operator, start), Wallet: hot, Block: block(5), Tx: "a thief's", Nonce: 1}), statemachine.ErrIllegal, "used, and nothing is unknown")
+	refusedWith(t, w.service.Say(ctx, withdrawal.Used{By: by(withdrawal.Operator, start), Wallet: hot, Block: block(5), Tx: "a thief's",
+		Nonce: 1}), statemachine.ErrIllegal, "used, and nothing is unknown")
 	o.unsettled("a payment above the file", errOf(w.service.Do(ctx, b.Request.ID, ahead)), 1)
 	one := withdrawal.UnknownOutbound{Wallet: hot, Nonce: 1}
 	o.open("after a payment above the file", one)
@@ -98,7 +101,8 @@ func (w *withdrawals) unknownOutbound(t *testing.T) {
 	if got := w.get(t, b.Request.ID); got.Job.Version != b.Job.Version || len(got.Txs) > 0 {
 		t.Errorf("the payment has written %+v", got.Job)
 	}
-	refusedWith(t, errOf(w.service.Do(ctx, waits.Request.ID, withdrawal.Claimed{By: workerAt(start)})), withdrawal.ErrOnHold, "a claim of the wallet")
+	refusedWith(t, errOf(w.service.Do(ctx, waits.Request.ID, withdrawal.Claimed{By: workerAt(start)})),
+		withdrawal.ErrOnHold, "a claim of the wallet")
 	causes := w.service.Policy().ByCause([]withdrawal.Withdrawal{w.get(t, waits.Request.ID)}, start)
 	if len(causes) != 1 || causes[0].Cause.Wallet != hot || causes[0].Cause.Reason != "its wallet is hot_wallet, unknown outbound" {
 		t.Errorf("it waits for %+v", causes)
@@ -115,14 +119,16 @@ func (w *withdrawals) unknownOutbound(t *testing.T) {
 	o.used(1, "a thief's")
 	ahead.Nonce, ahead.ChainNonce = 3, 3
 	o.unsettled("one more was used", errOf(w.service.Do(ctx, b.Request.ID, ahead)), 2)
-	noError(t, w.service.PutFiller(ctx, withdrawal.Filler{Wallet: hot, Chain: chain, Nonce: 2, Hash: "0xF2", Actor: "olga", Reason: "sent by hand", CreatedAt: start}))
+	noError(t, w.service.PutFiller(ctx, withdrawal.Filler{Wallet: hot, Chain: chain, Nonce: 2, Hash: "0xF2", Actor: "olga",
+		Reason: "sent by hand", CreatedAt: start}))
 	o.open("a filler has it")
 	w.switchOn(t, hot)
 	w.do(t, b.Request.ID, ahead, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: ahead.Hash})
 	o.off("paid", false)
 
 	// A transaction of another request, or a filler, is known. What nobody knows is told with its hash.
-	dead := withdrawal.ProvenDead{By: by(withdrawal.ConfirmationWorker, start), Block: block(5), Tx: a.Job.TxHash, Cause: withdrawal.NonceUsed, Other: "f2",
+	dead := withdrawal.ProvenDead{By: by(withdrawal.ConfirmationWorker, start), Block: block(5), Tx: a.Job.TxHash,
+		Cause: withdrawal.NonceUsed, Other: "f2",
 		Nonce: 0, NotThisPayment: true}
 	w.do(t, a.Request.ID, dead)
 	o.open("a filler was mined")
@@ -150,7 +156,8 @@ func (w *batches) unknownOutbound(t *testing.T) {
 	o.off("a batch above the file", true)
 	o.used(1, "1")
 	must(w.batches.Do(ctx, batch.Batch, batch))(t)
-	mined := withdrawal.BatchMined{By: by(withdrawal.ConfirmationWorker, start), Block: block(5), Tx: "another rival", Nonce: 2, HasNonce: true, Looked: true}
+	mined := withdrawal.BatchMined{By: by(withdrawal.ConfirmationWorker, start), Block: block(5), Tx: "another rival", Nonce: 2,
+		HasNonce: true, Looked: true}
 	must(w.batches.Do(ctx, batch.Batch, mined))(t)
 	o.open("a batch", withdrawal.UnknownOutbound{Wallet: o.hot, Nonce: 2, Hash: "another rival"})
 	o.off("a batch", true)

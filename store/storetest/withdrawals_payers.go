@@ -60,14 +60,16 @@ func (w *withdrawals) payers(t *testing.T) map[string]payer {
 			return do(a, found)
 		}},
 		"an import": {true, true, func(hash string, byOutput bool, output uint32) (uuid.UUID, error) {
-			e := withdrawal.Imported{By: by(withdrawal.System, start), Request: w.id(), User: aUser, Asset: anAsset, Chain: utxos, ToAddress: "to", Amount: "1", CreatedAt: start,
+			e := withdrawal.Imported{By: by(withdrawal.System, start), Request: w.id(), User: aUser, Asset: anAsset, Chain: utxos, ToAddress: "to",
+				Amount: "1", CreatedAt: start,
 				Job: w.id(), AssetOnChain: tokenOnChain, Hash: hash, ByOutput: byOutput, Output: output}
 			return e.Request, errOf(w.service.Do(ctx, e.Request, e))
 		}},
 		"a filler, which pays nobody": {true, false, func(hash string, _ bool, _ uint32) (uuid.UUID, error) {
 			dated(w.Store, start)
 			defer dated(w.Store, time.Time{})
-			return uuid.Nil, w.service.PutFiller(ctx, withdrawal.Filler{Wallet: utxoHot, Chain: utxos, Nonce: w.ids.Add(1), Hash: hash, Actor: "olga", Reason: "a test transfer"})
+			return uuid.Nil, w.service.PutFiller(ctx, withdrawal.Filler{Wallet: utxoHot, Chain: utxos, Nonce: w.ids.Add(1), Hash: hash,
+				Actor: "olga", Reason: "a test transfer"})
 		}},
 	}
 }
@@ -83,7 +85,8 @@ func (w *withdrawals) onePayer(t *testing.T) {
 				of   [2]bool // by an output
 				n    [2]uint32
 				free bool
-			}{{}, {of: [2]bool{false, true}, n: [2]uint32{0, 3}}, {of: [2]bool{true, false}, n: [2]uint32{3, 0}}, {of: [2]bool{true, true}, n: [2]uint32{3, 3}},
+			}{{}, {of: [2]bool{false, true}, n: [2]uint32{0, 3}}, {of: [2]bool{true, false}, n: [2]uint32{3, 0}},
+				{of: [2]bool{true, true}, n: [2]uint32{3, 3}},
 				{of: [2]bool{true, true}, n: [2]uint32{3, 4}, free: true}} {
 				can := func(p payer, byOutput bool) bool { return byOutput && p.outputs || !byOutput && p.whole }
 				if !can(first, c.of[0]) || !can(second, c.of[1]) || name2 == "a filler, which pays nobody" {

@@ -52,7 +52,8 @@ func (w *withdrawals) copies(t *testing.T, histories uint64, steps int, lies ...
 			}
 		}
 		if lie != "" && (caught[true] == 0 || caught[false] == 0) {
-			t.Errorf("the person told %s of %d copies, and of %d with nonces and %d with inputs it was seen", lie, len(all), caught[true], caught[false])
+			t.Errorf("the person told %s of %d copies, and of %d with nonces and %d with inputs it was seen", lie,
+				len(all), caught[true], caught[false])
 		}
 	}
 }
@@ -201,7 +202,8 @@ func (w *withdrawals) history(t testing.TB, nonces bool, seed uint64, steps int)
 	t.Helper()
 	p := policy()
 	p.Chain.Nonces, p.Approval.Enabled, p.Backoff.Base, p.Backoff.Cap = nonces, false, time.Microsecond, time.Microsecond
-	h := &lostHistory{w: w, service: must(store.NewWithdrawals(w.Store, p))(t), name: fmt.Sprintf("nonces %v, history %d", nonces, seed), nonces: nonces,
+	h := &lostHistory{w: w, service: must(store.NewWithdrawals(w.Store, p))(t), name: fmt.Sprintf("nonces %v, history %d",
+		nonces, seed), nonces: nonces,
 		rand: rand.New(rand.NewPCG(seed, 7)), outside: outside{mined: map[string]*signedTx{}}}
 	if w.together != nil {
 		h.payouts = must(store.NewBatches(w.together.db, p))(t)
@@ -253,7 +255,8 @@ func (h *lostHistory) act() {
 		one(pick(withdrawal.RequestQueued, withdrawal.JobPending), func(r string) {
 			if h.step(func(c *putCopy) error { return c.do(r, withdrawal.Claimed{By: workerAt(time.Time{})}) }) {
 				h.step(func(c *putCopy) error {
-					return c.do(r, withdrawal.AttemptFailed{By: workerAt(time.Time{}), Fence: c.get(r).Job.Lease.Fence, Failure: withdrawal.Permanent, Error: "x"})
+					return c.do(r, withdrawal.AttemptFailed{By: workerAt(time.Time{}), Fence: c.get(r).Job.Lease.Fence,
+						Failure: withdrawal.Permanent, Error: "x"})
 				})
 			}
 		})
@@ -318,7 +321,8 @@ func (h *lostHistory) pay(r string) {
 }
 
 func (c *putCopy) prepared(r string, x *signedTx, next uint64) withdrawal.Prepared {
-	return withdrawal.Prepared{By: workerAt(time.Time{}), Fence: c.get(r).Job.Lease.Fence, Hash: x.hash, Raw: []byte(x.hash), Nonce: x.nonce, HasNonce: c.nonces, Input: x.input,
+	return withdrawal.Prepared{By: workerAt(time.Time{}), Fence: c.get(r).Job.Lease.Fence, Hash: x.hash, Raw: []byte(x.hash), Nonce: x.nonce,
+		HasNonce: c.nonces, Input: x.input,
 		ChainNonce: next, HasChainNonce: c.nonces}
 }
 
@@ -343,7 +347,8 @@ func (h *lostHistory) payAll(all []string) {
 	}
 	next, batch := h.next, "batch "+x.hash
 	if h.step(func(c *putCopy) error {
-		_, err := c.payouts.Do(ctx, c.id(batch), withdrawal.BatchPrepared{By: workerAt(time.Time{}), Batch: c.id(batch), Pays: c.members(x), Hash: x.hash, Raw: []byte(x.hash),
+		_, err := c.payouts.Do(ctx, c.id(batch), withdrawal.BatchPrepared{By: workerAt(time.Time{}), Batch: c.id(batch), Pays: c.members(x),
+			Hash: x.hash, Raw: []byte(x.hash),
 			Nonce: x.nonce, HasNonce: h.nonces, Input: x.input, ChainNonce: next, HasChainNonce: h.nonces})
 		return err
 	}) {
@@ -368,7 +373,8 @@ func (h *lostHistory) drop(batch string) {
 		if err == nil {
 			who := workerAt(time.Time{})
 			who.Version = b.Batch.Version
-			_, err = c.payouts.Do(ctx, c.id(batch), withdrawal.BatchReplaced{By: who, Fence: b.Batch.Lease.Fence, Hash: x.hash, Raw: []byte(x.hash), Pays: c.members(x)})
+			_, err = c.payouts.Do(ctx, c.id(batch), withdrawal.BatchReplaced{By: who, Fence: b.Batch.Lease.Fence, Hash: x.hash,
+				Raw: []byte(x.hash), Pays: c.members(x)})
 		}
 		return err
 	}) {
@@ -428,18 +434,21 @@ func (c *putCopy) look(r string, mined map[string]*signedTx) error {
 	case onFile:
 		return c.do(r, withdrawal.Receipt{By: role(withdrawal.ConfirmationWorker), Block: deepest, Tx: x.hash})
 	case output >= 0:
-		return c.do(r, withdrawal.PaidBy{By: checker, Block: deepest, Tx: x.hash, Output: uint32(output), Payee: "payee of " + r, AssetOnChain: tokenOnChain, AmountRaw: "5",
+		return c.do(r, withdrawal.PaidBy{By: checker, Block: deepest, Tx: x.hash, Output: uint32(output), Payee: "payee of " + r,
+			AssetOnChain: tokenOnChain, AmountRaw: "5",
 			Nonce: x.nonce, HasNonce: c.nonces, Input: x.input, Reason: "looked at"})
 	}
 	cause := withdrawal.InputSpent
 	if c.nonces {
 		cause = withdrawal.NonceUsed
 	}
-	return c.do(r, withdrawal.ProvenDead{By: checker, Block: deepest, Tx: live.Hash, Cause: cause, Other: x.hash, Nonce: x.nonce, Input: x.input, NotThisPayment: true, Reason: "looked at"})
+	return c.do(r, withdrawal.ProvenDead{By: checker, Block: deepest, Tx: live.Hash, Cause: cause, Other: x.hash, Nonce: x.nonce,
+		Input: x.input, NotThisPayment: true, Reason: "looked at"})
 }
 
 var errNothing = fmt.Errorf("nothing is known")
 
 func (c *putCopy) submission(r string) withdrawal.Submitted {
-	return withdrawal.Submitted{By: role(withdrawal.System), Request: c.id(r), User: aUser, Asset: anAsset, Chain: c.chain, ToAddress: "payee of " + r, Amount: "5"}
+	return withdrawal.Submitted{By: role(withdrawal.System), Request: c.id(r), User: aUser, Asset: anAsset, Chain: c.chain,
+		ToAddress: "payee of " + r, Amount: "5"}
 }

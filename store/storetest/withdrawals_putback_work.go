@@ -158,7 +158,8 @@ func (c *putCopy) told(what string) withdrawal.Used {
 // onFile reports whether the copy knows whom an output pays.
 func (c *putCopy) onFile(x *signedTx, output uint32) bool {
 	w := c.get(x.pays[output])
-	return slices.ContainsFunc(w.Txs, func(t withdrawal.Tx) bool { return t.Hash == x.hash }) || slices.ContainsFunc(w.Strays, func(s withdrawal.Stray) bool { return s.Hash == x.hash })
+	return slices.ContainsFunc(w.Txs, func(t withdrawal.Tx) bool { return t.Hash == x.hash }) ||
+		slices.ContainsFunc(w.Strays, func(s withdrawal.Stray) bool { return s.Hash == x.hash })
 }
 
 // explain tells the request that an output pays, by the table of the page.
@@ -168,11 +169,13 @@ func (c *putCopy) explain(x *signedTx, output uint32) error {
 	switch w.Request.Status {
 	case 0, withdrawal.RequestPending, withdrawal.RequestApproved, withdrawal.RequestFailed:
 		s := c.submission(r)
-		return c.do(r, withdrawal.Imported{By: s.By, Request: s.Request, User: s.User, Asset: s.Asset, Chain: s.Chain, ToAddress: s.ToAddress, Amount: s.Amount,
+		return c.do(r, withdrawal.Imported{By: s.By, Request: s.Request, User: s.User, Asset: s.Asset, Chain: s.Chain,
+			ToAddress: s.ToAddress, Amount: s.Amount,
 			Job: c.id("import " + x.hash + r), AssetOnChain: tokenOnChain, Hash: x.hash, ByOutput: true, Output: output,
 			Wallets: []withdrawal.HotWallet{{ID: c.wallet, Chain: c.chain}}})
 	}
-	return c.do(r, withdrawal.PaidBy{By: role(withdrawal.Operator), Block: deepest, Tx: x.hash, Output: output, Payee: "payee of " + r, AssetOnChain: tokenOnChain, AmountRaw: "5", Reason: "in the log"})
+	return c.do(r, withdrawal.PaidBy{By: role(withdrawal.Operator), Block: deepest, Tx: x.hash, Output: output, Payee: "payee of " + r,
+		AssetOnChain: tokenOnChain, AmountRaw: "5", Reason: "in the log"})
 }
 
 // work pays what is to be paid, while the chain mines whatever can be mined.
@@ -192,7 +195,8 @@ func (c *putCopy) work() error {
 			case w.Request.Status == withdrawal.RequestPending:
 				err = c.do(r, withdrawal.Approved{By: role(withdrawal.Approver)})
 			case w.Request.Status == withdrawal.RequestApproved:
-				err = c.do(r, withdrawal.Enqueued{By: role(withdrawal.System), Job: c.id(fmt.Sprint("work ", round, r)), AssetOnChain: tokenOnChain, Priority: withdrawal.Normal})
+				err = c.do(r, withdrawal.Enqueued{By: role(withdrawal.System), Job: c.id(fmt.Sprint("work ", round, r)), AssetOnChain: tokenOnChain,
+					Priority: withdrawal.Normal})
 			case w.Job.Status == withdrawal.JobPending:
 				err = c.paysNow(r, w)
 			default:
@@ -229,5 +233,6 @@ func (c *putCopy) paysNow(r string, w withdrawal.Withdrawal) error {
 	}
 	c.signed = append(slices.Clone(c.signed), x)
 	c.mine(x)
-	return c.do(r, withdrawal.Broadcast{By: workerAt(time.Time{}), Fence: c.get(r).Job.Lease.Fence, Hash: x.hash}, withdrawal.Receipt{By: role(withdrawal.ConfirmationWorker), Block: deepest, Tx: x.hash})
+	return c.do(r, withdrawal.Broadcast{By: workerAt(time.Time{}), Fence: c.get(r).Job.Lease.Fence, Hash: x.hash},
+		withdrawal.Receipt{By: role(withdrawal.ConfirmationWorker), Block: deepest, Tx: x.hash})
 }

@@ -33,8 +33,9 @@ func (w *withdrawals) eightWorkers(t *testing.T) {
 		if i%2 == 0 {
 			chain = utxos
 		}
-		commands = append(commands, store.WithdrawalCommand{Request: requests[i], Events: []withdrawal.Event{submission(requests[i], chain, time.Time{}),
-			withdrawal.Approved{By: by(withdrawal.Approver, time.Time{})}, w.enqueued(time.Time{}, withdrawal.Priority(1+i%3))}})
+		commands = append(commands, store.WithdrawalCommand{Request: requests[i],
+			Events: []withdrawal.Event{submission(requests[i], chain, time.Time{}),
+				withdrawal.Approved{By: by(withdrawal.Approver, time.Time{})}, w.enqueued(time.Time{}, withdrawal.Priority(1+i%3))}})
 	}
 	must(w.service.DoAll(ctx, commands...))(t)
 	node := node{sent: map[uuid.UUID]int{}, nonces: map[string]uuid.UUID{}}

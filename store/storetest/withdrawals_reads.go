@@ -30,7 +30,8 @@ func (w *withdrawals) readsBeside(t *testing.T, batches []withdrawal.Payout) {
 	}
 	all := must(w.counted(ids, batches))(t)
 	for name, read := range map[string]func(*testing.T, []withdrawal.Counted){"pages of requests": w.requestPages, "lists": w.lists,
-		"statistics of a chain, and of all": func(t *testing.T, all []withdrawal.Counted) { w.statistics(t, all, batches) }, "what counts for a window": w.usage, "by a hash": w.byHash, "jobs of a request": w.jobs} {
+		"statistics of a chain, and of all": func(t *testing.T, all []withdrawal.Counted) { w.statistics(t, all, batches) },
+		"what counts for a window":          w.usage, "by a hash": w.byHash, "jobs of a request": w.jobs} {
 		t.Run(name, func(t *testing.T) { read(t, all) })
 	}
 	for name, q := range map[string]store.ListWithdrawals{
@@ -148,17 +149,18 @@ func (w *withdrawals) listed(t testing.TB, all []withdrawal.Counted, f withdrawa
 		if backwards {
 			slices.Reverse(want)
 		}
-		inPages(t, fmt.Sprintf("%+v at %v, backwards %v", f, now.Sub(start), backwards), want, func(after *uuid.UUID, limit int) (ids []uuid.UUID, err error) {
-			q := store.ListWithdrawals{Filter: f, Now: now, Backwards: backwards, Limit: limit}
-			if after != nil {
-				q.After = requests[*after]
-			}
-			page, err := w.service.List(ctx, q)
-			for i := range page {
-				ids = append(ids, page[i].Request.ID)
-			}
-			return ids, err
-		})
+		inPages(t, fmt.Sprintf("%+v at %v, backwards %v", f, now.Sub(start), backwards), want,
+			func(after *uuid.UUID, limit int) (ids []uuid.UUID, err error) {
+				q := store.ListWithdrawals{Filter: f, Now: now, Backwards: backwards, Limit: limit}
+				if after != nil {
+					q.After = requests[*after]
+				}
+				page, err := w.service.List(ctx, q)
+				for i := range page {
+					ids = append(ids, page[i].Request.ID)
+				}
+				return ids, err
+			})
 	}
 	return len(want)
 }
@@ -246,7 +248,8 @@ func (w *withdrawals) usage(t *testing.T, all []withdrawal.Counted) {
 	}
 	windows := []withdrawal.Window{{Length: time.Hour, Max: decimalOf("1")}, {Length: time.Minute}, {Length: 240 * time.Hour}, {Length: tick}}
 	of := slices.DeleteFunc(slices.Clone(all), func(c withdrawal.Counted) bool { return c.Request.User != aUser })
-	for _, now := range moments(of, 8, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Request.CreatedAt} }, 0, tick, time.Hour, time.Hour+tick, 240*time.Hour, 240*time.Hour+tick) {
+	for _, now := range moments(of, 8, func(c *withdrawal.Counted) []time.Time { return []time.Time{c.Request.CreatedAt} }, 0, tick, time.Hour,
+		time.Hour+tick, 240*time.Hour, 240*time.Hour+tick) {
 		noError(t, w.Update(ctx, func(tx store.WithdrawalUnit) error {
 			got, err := tx.Withdrawals().Usage(aUser, anAsset, windows, now)
 			if err == nil {

@@ -55,7 +55,8 @@ func (w *withdrawals) nonceAfterEnd(t *testing.T) {
 			r.Reverted = true
 			end = r
 		case 2: // pending again: the job's row has no nonce
-			end = withdrawal.ProvenDead{By: r.By, Tx: a.Job.TxHash, Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: nonce, Block: r.Block}
+			end = withdrawal.ProvenDead{By: r.By, Tx: a.Job.TxHash, Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true,
+				Nonce: nonce, Block: r.Block}
 		}
 		a = w.do(t, a.Request.ID, end)
 		w.switchOn(t, a.Job.Wallet)
@@ -97,7 +98,8 @@ func (w *withdrawals) reserved(t *testing.T) {
 	c.Reservations = append(c.Reservations, withdrawal.Reservation{Wallet: hot, Job: first.Job.ID, Amount: "5"})
 	noError(t, w.save(c))
 	if got := w.get(t, a.Request.ID).Wallet; got.BalanceReserved != "3000000000000000005" || !got.LastUsedAt.Equal(start) {
-		t.Fatalf("two jobs of 1.5 and a reservation of 5 reserve %s; last used at %v, an earlier use moves nothing", got.BalanceReserved, got.LastUsedAt)
+		t.Fatalf("two jobs of 1.5 and a reservation of 5 reserve %s; last used at %v, an earlier use moves nothing",
+			got.BalanceReserved, got.LastUsedAt)
 	}
 	b := w.approved(t, chain, start)
 	c = w.change(t, b, w.enqueuedOn(start, first.Wallet))
@@ -109,7 +111,8 @@ func (w *withdrawals) reserved(t *testing.T) {
 	for range 2 {
 		s := submission(w.id(), chain, start)
 		s.Amount, s.Decimals = strings.Repeat("9", withdrawal.MaxDigits), 0
-		greatest = append(greatest, w.do(t, s.Request, s, withdrawal.Approved{By: by(withdrawal.Approver, start)}, w.enqueued(start, withdrawal.Normal)))
+		greatest = append(greatest, w.do(t, s.Request, s, withdrawal.Approved{By: by(withdrawal.Approver, start)},
+			w.enqueued(start, withdrawal.Normal)))
 	}
 	wallet := w.get(t, greatest[1].Request.ID).Wallet
 	if len(wallet.BalanceReserved) != withdrawal.MaxDigits+1 || wallet.BalanceReserved != greatest[1].Wallet.BalanceReserved {
@@ -179,7 +182,8 @@ func (w *withdrawals) closedOnce(t *testing.T) {
 
 func (w *withdrawals) withdrawalViews(t *testing.T) {
 	hot := withdrawal.HotWallet{ID: w.id(), Chain: evm, Role: "r", Status: "s"}
-	refusedWith(t, w.View(ctx, func(tx store.WithdrawalUnit) error { return tx.HotWallets().Put(hot) }), statemachine.ErrIllegal, "PutHotWallet in a View")
+	refusedWith(t, w.View(ctx, func(tx store.WithdrawalUnit) error { return tx.HotWallets().Put(hot) }),
+		statemachine.ErrIllegal, "PutHotWallet in a View")
 }
 
 func (w *withdrawals) ownWithdrawals(t *testing.T) {

@@ -21,7 +21,8 @@ func (w *withdrawals) startOrWord(t *testing.T) {
 	w.restored(t, 1)
 	Settle(t, w.service, chain)
 	scope := switches.Chain(chain)
-	bound := withdrawal.Bound{By: by(withdrawal.Operator, time.Time{}), Wallet: hot, Through: 9, Source: withdrawal.SignerLog, Reason: "line 2"}
+	bound := withdrawal.Bound{By: by(withdrawal.Operator, time.Time{}), Wallet: hot, Through: 9,
+		Source: withdrawal.SignerLog, Reason: "line 2"}
 	start := func(s *store.Switches) error { return errOf(s.Start(ctx, endedEvent(scope))) }
 
 	said := w.beside(t, func(tx store.WithdrawalUnit) error { return w.service.Within(tx).Say(ctx, bound) })

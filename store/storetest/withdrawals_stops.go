@@ -41,8 +41,9 @@ func (w *withdrawals) declaredNotSent(t testing.TB, chain uuid.UUID) withdrawal.
 
 // paidBy is another transaction that pays the request, at depth.
 func paidBy(a *withdrawal.Withdrawal, hash string, at time.Time) withdrawal.PaidBy {
-	return withdrawal.PaidBy{By: operatorAt(at), Tx: hash, Payee: a.Request.ToAddress, AssetOnChain: tokenOnChain, AmountRaw: a.Request.AmountRaw,
-		Block: withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}, Reason: "seen in the explorer"}
+	return withdrawal.PaidBy{By: operatorAt(at), Tx: hash, Payee: a.Request.ToAddress, AssetOnChain: tokenOnChain,
+		AmountRaw: a.Request.AmountRaw,
+		Block:     withdrawal.Block{Height: 10, Hash: "b10", Canonical: "b10", Head: 12}, Reason: "seen in the explorer"}
 }
 
 // switchedOff: all wallets of a chain in one call; who has an aggregate from
@@ -86,7 +87,8 @@ func (w *withdrawals) staleHead(t *testing.T) {
 		old.Request.Version--
 		refusedWith(t, w.save(w.change(t, old, x.ev(&a))), statemachine.ErrConflict, "a job under an old request")
 		same(t, "nothing is stored", plain(t, w.get(t, a.Request.ID)), plain(t, a))
-		refusedWith(t, errOf(w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: old, Events: []withdrawal.Event{x.ev(&a)}})), statemachine.ErrConflict, "the same, held")
+		refusedWith(t, errOf(w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: old, Events: []withdrawal.Event{x.ev(&a)}})),
+			statemachine.ErrConflict, "the same, held")
 		before := w.change(t, a, x.ev(&a))
 		w.do(t, a.Request.ID, withdrawal.Held{By: operatorAt(start)})
 		refusedWith(t, w.save(before), statemachine.ErrConflict, "a step that was decided before the hold (M7)")
@@ -94,7 +96,8 @@ func (w *withdrawals) staleHead(t *testing.T) {
 	a := w.confirming(t, utxos, start)
 	old := a
 	old.Request.Version--
-	refusedWith(t, w.save(w.change(t, old, withdrawal.Looking{By: by(withdrawal.ConfirmationWorker, start.Add(time.Hour))})), statemachine.ErrConflict, "a touch under an old request")
+	refusedWith(t, w.save(w.change(t, old, withdrawal.Looking{By: by(withdrawal.ConfirmationWorker, start.Add(time.Hour))})),
+		statemachine.ErrConflict, "a touch under an old request")
 }
 
 // fillers: the nonces of a wallet with gaps, those that were told filled, and
@@ -179,7 +182,8 @@ func (w *withdrawals) fillers(t *testing.T) {
 	w.refuses(t, c.Request.ID, other, withdrawal.ErrNonceTaken, b.Job.ID)
 	stray.Tx, stray.Nonce = "with the nonce of a job", 702
 	w.refuses(t, b.Request.ID, stray, withdrawal.ErrNonceTaken, a.Job.ID)
-	gone := withdrawal.ProvenDead{By: operatorAt(start), Tx: q.Hash, Cause: withdrawal.NonceUsed, Other: "another", Nonce: 703, NotThisPayment: true, Block: block(5)}
+	gone := withdrawal.ProvenDead{By: operatorAt(start), Tx: q.Hash, Cause: withdrawal.NonceUsed, Other: "another", Nonce: 703,
+		NotThisPayment: true, Block: block(5)}
 	if b = w.do(t, b.Request.ID, gone); b.Job.TxHash != "beside what is live" || b.Job.Nonce != 704 {
 		t.Errorf("its own job has it: %+v", b.Job)
 	}
@@ -199,15 +203,18 @@ func (w *withdrawals) bounds(t *testing.T) {
 	good := withdrawal.HotWallet{ID: w.id(), Chain: w.id(), Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
 	bad := good
 	bad.BalanceReserved = "1e5"
-	refusedWith(t, w.service.PutHotWallet(ctx, role(withdrawal.Operator), good, bad), statemachine.ErrInvalid, "one of two hot wallets out of bounds")
+	refusedWith(t, w.service.PutHotWallet(ctx, role(withdrawal.Operator), good, bad), statemachine.ErrInvalid,
+		"one of two hot wallets out of bounds")
 	if all, err := w.service.HotWallets(ctx, good.Chain); err != nil || len(all) > 0 {
 		t.Errorf("a refused call stored %+v, %v", all, err)
 	}
 	retired := withdrawal.HotWallet{ID: w.id(), Chain: utxos2, Role: withdrawal.WalletRoleHot, Status: "retired"}
 	noError(t, w.service.PutHotWallet(ctx, role(withdrawal.Operator), retired))
 	id := w.id()
-	legacy := withdrawal.Imported{By: by(withdrawal.System, start), Request: id, User: aUser, Asset: anAsset, Chain: utxos2, ToAddress: "0xabc",
-		Amount: "1", Decimals: 18, CreatedAt: time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC), Job: w.id(), AssetOnChain: tokenOnChain, Hash: "legacy"}
+	legacy := withdrawal.Imported{By: by(withdrawal.System, start), Request: id, User: aUser, Asset: anAsset,
+		Chain: utxos2, ToAddress: "0xabc",
+		Amount: "1", Decimals: 18, CreatedAt: time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC), Job: w.id(),
+		AssetOnChain: tokenOnChain, Hash: "legacy"}
 	refusedWith(t, errOf(w.service.Do(ctx, id, legacy)), statemachine.ErrInvalid, "a row of the year 20000")
 	legacy.CreatedAt = start
 	if a := w.do(t, id, legacy); a.Job.Wallet != retired.ID { // S10
@@ -219,7 +226,8 @@ func (w *withdrawals) bounds(t *testing.T) {
 		r.GasUsed = withdrawal.Raw(strings.Repeat("9", withdrawal.MaxDigits))
 		w.do(t, a.Request.ID, r)
 	}
-	if s := w.stats(t, start.Add(time.Minute), time.Hour, uuid.Nil); s.GasUsed != withdrawal.Raw("1"+strings.Repeat("9", withdrawal.MaxDigits-1)+"8") {
+	if s := w.stats(t, start.Add(time.Minute), time.Hour, uuid.Nil); s.GasUsed != withdrawal.Raw("1"+strings.Repeat("9",
+		withdrawal.MaxDigits-1)+"8") {
 		t.Errorf("gas used is %s", s.GasUsed)
 	}
 }
@@ -257,10 +265,13 @@ func (w *withdrawals) acknowledged(t *testing.T) {
 		"nobody":              {func(a *withdrawal.Acknowledgement) { a.Actor = "" }, statemachine.ErrInvalid},
 		"no reason":           {func(a *withdrawal.Acknowledgement) { a.Reason = "" }, statemachine.ErrInvalid},
 		"a reason with a NUL": {func(a *withdrawal.Acknowledgement) { a.Reason = "a\x00" }, statemachine.ErrInvalid},
-		"a long reason":       {func(a *withdrawal.Acknowledgement) { a.Reason = strings.Repeat("x", withdrawal.MaxText+1) }, statemachine.ErrInvalid},
-		"the year 20000":      {func(a *withdrawal.Acknowledgement) { a.At = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC) }, statemachine.ErrInvalid},
-		"another claim":       {func(a *withdrawal.Acknowledgement) { a.Claim = withdrawal.ClaimTaken }, statemachine.ErrNotFound},
-		"another request":     {func(a *withdrawal.Acknowledgement) { a.Request = w.id() }, statemachine.ErrNotFound},
+		"a long reason": {func(a *withdrawal.Acknowledgement) {
+			a.Reason = strings.Repeat("x",
+				withdrawal.MaxText+1)
+		}, statemachine.ErrInvalid},
+		"the year 20000":  {func(a *withdrawal.Acknowledgement) { a.At = time.Date(20000, 1, 1, 0, 0, 0, 0, time.UTC) }, statemachine.ErrInvalid},
+		"another claim":   {func(a *withdrawal.Acknowledgement) { a.Claim = withdrawal.ClaimTaken }, statemachine.ErrNotFound},
+		"another request": {func(a *withdrawal.Acknowledgement) { a.Request = w.id() }, statemachine.ErrNotFound},
 	} {
 		a := ack(all[0])
 		c.change(&a)

@@ -54,7 +54,8 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 		newID:  w.id,
 		id:     func(a *withdrawal.Withdrawal) uuid.UUID { return a.Request.ID },
 		stages: w.stages(),
-		speech: &speech[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]{store.DomainWithdrawals, withdrawal.RequestMachine.Name(), withdrawal.Events(),
+		speech: &speech[uuid.UUID, withdrawal.Withdrawal, withdrawal.Event]{store.DomainWithdrawals,
+			withdrawal.RequestMachine.Name(), withdrawal.Events(),
 			func(ev withdrawal.Event) uint8 { return uint8(withdrawal.Speakers(ev)) }, w.lives()},
 		outside: map[string]func(*withdrawal.Withdrawal){
 			"holder":      func(a *withdrawal.Withdrawal) { a.Job.Lease.Holder += "x" },
@@ -94,7 +95,8 @@ func versionedWithdrawals(w *withdrawals, in store.Store[store.WithdrawalUnit]) 
 			incidents, _, err2 := tx.Withdrawals().Incidents(false, 0, 1000)
 			evms, err3 := tx.HotWallets().OfChain(evm)
 			utxo, err4 := tx.HotWallets().OfChain(utxos)
-			return map[string]any{"Requests": requests, "Incidents": incidents, "HotWallets": append(evms, utxo...)}, errors.Join(err1, err2, err3, err4)
+			return map[string]any{"Requests": requests, "Incidents": incidents, "HotWallets": append(evms, utxo...)},
+				errors.Join(err1, err2, err3, err4)
 		},
 		money: withdrawalMoney,
 		overdue: &overdue[store.WithdrawalUnit, withdrawal.Withdrawal]{
@@ -170,7 +172,8 @@ func (w *withdrawals) stages() []withdrawalStage {
 	processing := func(id uuid.UUID) []withdrawal.Event { return append(pending(id), claim) }
 	hash := func(i int) string { return fmt.Sprint("transaction ", i) }
 	out := func(id uuid.UUID) []withdrawal.Event {
-		return append(processing(id), withdrawal.Prepared{By: workerAt(start), Fence: 1, Hash: hash(0) + id.String(), Raw: []byte{1, 2, 3}, Input: "input of " + id.String()},
+		return append(processing(id), withdrawal.Prepared{By: workerAt(start), Fence: 1, Hash: hash(0) + id.String(), Raw: []byte{1, 2, 3},
+			Input: "input of " + id.String()},
 			withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: hash(0) + id.String()})
 	}
 	return []withdrawalStage{{
@@ -199,7 +202,8 @@ func (w *withdrawals) stages() []withdrawalStage {
 		name: "an approved request", events: approved,
 		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
 			if i%2 == 1 {
-				return withdrawal.Enqueued{By: by(withdrawal.System, start), Job: uuid.NewSHA1(a.Request.ID, []byte{byte(i)}), AssetOnChain: tokenOnChain, Priority: withdrawal.Normal,
+				return withdrawal.Enqueued{By: by(withdrawal.System, start), Job: uuid.NewSHA1(a.Request.ID, []byte{byte(i)}),
+					AssetOnChain: tokenOnChain, Priority: withdrawal.Normal,
 					Wallets: []withdrawal.HotWallet{{ID: utxoHot, Chain: utxos, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}}}
 			}
 			return withdrawal.Cancelled{By: withdrawal.By{Actor: fmt.Sprint("operator-", i), Role: withdrawal.Operator, At: start}}
@@ -217,7 +221,8 @@ func (w *withdrawals) stages() []withdrawalStage {
 	}, {
 		name: "a job in processing", events: processing,
 		rivals: func(a *withdrawal.Withdrawal, i int) withdrawal.Event {
-			return withdrawal.Prepared{By: workerAt(start), Fence: 1, Hash: hash(i) + " of " + a.Job.ID.String(), Raw: []byte{1, 2, 3}, Input: fmt.Sprint("input ", i, " of ", a.Job.ID)}
+			return withdrawal.Prepared{By: workerAt(start), Fence: 1, Hash: hash(i) + " of " + a.Job.ID.String(), Raw: []byte{1, 2, 3},
+				Input: fmt.Sprint("input ", i, " of ", a.Job.ID)}
 		},
 		back: func(*withdrawal.Withdrawal) []withdrawal.Event {
 			return []withdrawal.Event{withdrawal.GivenBack{By: workerAt(start), Fence: 1}, claim}
@@ -251,7 +256,8 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	}
 	review := w.contradicted(t, start) // which hides nothing of its wallet
 	behind := w.confirming(t, review.Request.Chain, review.Job.NextCheckAt)
-	behind = w.do(t, behind.Request.ID, withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, behind.Job.BroadcastAt), Tx: behind.Job.TxHash})
+	behind = w.do(t, behind.Request.ID, withdrawal.Missing{By: by(withdrawal.ConfirmationWorker,
+		behind.Job.BroadcastAt), Tx: behind.Job.TxHash})
 	all = append(all, review, behind, w.processing(t, chain, start.Add(-time.Minute)))
 	for _, c := range []uuid.UUID{utxos, evm, chain} {
 		for i, p := range []withdrawal.Priority{withdrawal.Low, withdrawal.Normal, withdrawal.High, withdrawal.Normal, withdrawal.High} {
@@ -274,11 +280,13 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	all = append(all, w.get(t, idle.Request.ID), w.do(t, flagged.Request.ID, notSent(&flagged, start)))
 	for _, make := range []func(testing.TB, uuid.UUID, time.Time) withdrawal.Withdrawal{w.approved, w.pending} {
 		a, b, c := make(t, stops, start), make(t, stops, start), make(t, stops, start)
-		all = append(all, w.do(t, a.Request.ID, held), w.do(t, b.Request.ID, paidBy(&b, "0xAbC1"+b.Request.ID.String()[24:], start)), w.do(t, c.Request.ID, putOff), make(t, stops, start))
+		all = append(all, w.do(t, a.Request.ID, held), w.do(t, b.Request.ID, paidBy(&b, "0xAbC1"+b.Request.ID.String()[24:], start)),
+			w.do(t, c.Request.ID, putOff), make(t, stops, start))
 	}
 	last := w.enqueued(start, withdrawal.Normal)
 	last.MaxRetries = 1
-	unsent := w.do(t, w.approved(t, utxos, start).Request.ID, last, withdrawal.Claimed{By: workerAt(start)}, withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "last"},
+	unsent := w.do(t, w.approved(t, utxos, start).Request.ID, last, withdrawal.Claimed{By: workerAt(start)},
+		withdrawal.Dispatched{By: workerAt(start), Fence: 1, Reference: "last"},
 		withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Unclear, Error: "time-out"})
 	all = append(all, w.do(t, unsent.Request.ID, notSent(&unsent, start), withdrawal.Requeued{By: operatorAt(start), Job: last.Job,
 		Reason: "again", NotRefunded: true},
@@ -287,15 +295,18 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 		user, asset uuid.UUID
 		end         withdrawal.Event
 	}{{aUser, anAsset, withdrawal.Rejected{By: by(withdrawal.Approver, start)}}, {aUser, anAsset, withdrawal.Cancelled{By: operatorAt(start)}},
-		{w.id(), anAsset, withdrawal.Approved{By: by(withdrawal.Approver, start)}}, {aUser, w.id(), withdrawal.Approved{By: by(withdrawal.Approver, start)}}} {
+		{w.id(), anAsset, withdrawal.Approved{By: by(withdrawal.Approver, start)}}, {aUser, w.id(),
+			withdrawal.Approved{By: by(withdrawal.Approver, start)}}} {
 		ev := submission(w.id(), utxos, start.Add(time.Minute))
 		ev.User, ev.Asset = x.user, x.asset
 		all = append(all, w.do(t, ev.Request, ev, x.end))
 	}
 	sent, failed, gone := w.confirming(t, utxos, start.Add(-7*tick)), w.processing(t, utxos, start), w.processing(t, utxos, start)
-	w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"}) // saved, and counted
+	w.do(t, failed.Request.ID, withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Permanent,
+		Error: "no such address"}) // saved, and counted
 	all = append(all, w.importedReview(t, stops), w.do(t, sent.Request.ID, receipt(&sent, start.Add(time.Minute), 3)),
-		w.do(t, gone.Request.ID, withdrawal.AttemptFailed{By: workerAt(start.Add(7 * tick)), Fence: 1, Failure: withdrawal.Permanent, Error: "no such address"}),
+		w.do(t, gone.Request.ID, withdrawal.AttemptFailed{By: workerAt(start.Add(7 * tick)), Fence: 1,
+			Failure: withdrawal.Permanent, Error: "no such address"}),
 		w.do(t, failed.Request.ID, withdrawal.Requeued{By: operatorAt(start), Job: failed.Job.ID, Reason: "again", NotRefunded: true},
 			w.enqueued(start, withdrawal.Normal)))
 	for i := range 2 {
@@ -305,7 +316,8 @@ func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 		late := w.id() // created first
 		w.do(t, late, submission(late, utxos, start.Add(-time.Hour)))
 		unapproved := submission(w.id(), utxos, start.Add(-time.Duration(i)*time.Hour))
-		all = append(all, w.do(t, late, withdrawal.Approved{By: by(withdrawal.Approver, start.Add(time.Second))}), w.approved(t, utxos, start), w.do(t, unapproved.Request, unapproved))
+		all = append(all, w.do(t, late, withdrawal.Approved{By: by(withdrawal.Approver, start.Add(time.Second))}), w.approved(t, utxos, start),
+			w.do(t, unapproved.Request, unapproved))
 	}
 	return append(all, w.unpaid(t)...)
 }
@@ -331,7 +343,8 @@ func (w *withdrawals) contradicted(t testing.TB, at time.Time) withdrawal.Withdr
 	a := w.confirming(t, chain, at)
 	checker := by(withdrawal.ConfirmationWorker, at)
 	dead := receipt(&a, at, 9)
-	a = w.do(t, a.Request.ID, withdrawal.ProvenDead{By: checker, Tx: dead.Tx, Cause: withdrawal.NonceUsed, Other: "another", NotThisPayment: true, Nonce: a.Job.Nonce, Block: dead.Block})
+	a = w.do(t, a.Request.ID, withdrawal.ProvenDead{By: checker, Tx: dead.Tx, Cause: withdrawal.NonceUsed, Other: "another",
+		NotThisPayment: true, Nonce: a.Job.Nonce, Block: dead.Block})
 	at = a.Job.ScheduledAt
 	w.switchOn(t, a.Job.Wallet)
 	a = w.do(t, a.Request.ID, withdrawal.Claimed{By: workerAt(at)})
@@ -384,7 +397,8 @@ const grace = time.Minute
 const aheadBy = 20 * time.Second
 
 // dueKind is a kind of due work of one chain, or of every one.
-func (w *withdrawals) dueKind(kind withdrawal.DueKind, sequential bool, chain uuid.UUID) dueKind[store.WithdrawalUnit, withdrawal.Withdrawal] {
+func (w *withdrawals) dueKind(kind withdrawal.DueKind, sequential bool,
+	chain uuid.UUID) dueKind[store.WithdrawalUnit, withdrawal.Withdrawal] {
 	q := store.DueWithdrawals{Kind: kind, Grace: grace, Sequential: sequential, Chain: chain}
 	k := dueKind[store.WithdrawalUnit, withdrawal.Withdrawal]{
 		name: fmt.Sprintf("%v, sequential %v, of one chain %v", kind, sequential, chain != uuid.Nil),

@@ -39,11 +39,13 @@ func (w *withdrawals) stopped(t *testing.T) {
 	for _, scope := range []switches.Scope{switches.Chain(utxos), switches.Everything} {
 		for _, level := range []switches.Level{switches.Begin, switches.Send} {
 			request, job := w.approved(t, utxos, now), w.pending(t, utxos, now)
-			a, b, c, out, m := w.processing(t, utxos, now), w.processing(t, utxos, now), w.processing(t, utxos, now), w.processing(t, utxos, now), w.processing(t, utxos, now)
+			a, b, c, out, m := w.processing(t, utxos, now), w.processing(t, utxos, now), w.processing(t, utxos, now),
+				w.processing(t, utxos, now), w.processing(t, utxos, now)
 			out = w.do(t, out.Request.ID, prepared(&out, now))
 			elsewhere := w.processing(t, evm, now)
 			w.stop(t, scope, level)
-			for name, ev := range map[string]withdrawal.Event{"a preparation": prepared(&a, now), "a dispatch": withdrawal.Dispatched{By: workerAt(now), Fence: 1, Reference: "r"}} {
+			for name, ev := range map[string]withdrawal.Event{"a preparation": prepared(&a, now),
+				"a dispatch": withdrawal.Dispatched{By: workerAt(now), Fence: 1, Reference: "r"}} {
 				refusedWith(t, errOf(w.service.Do(ctx, a.Request.ID, ev)), withdrawal.ErrOnHold, name)
 				_, err := w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: a, Events: []withdrawal.Event{ev}})
 				refusedWith(t, err, withdrawal.ErrOnHold, name+" of who holds it")
@@ -61,7 +63,10 @@ func (w *withdrawals) stopped(t *testing.T) {
 			}
 			w.do(t, c.Request.ID, withdrawal.GivenBack{By: workerAt(now), Fence: 1})
 			w.do(t, out.Request.ID, withdrawal.Broadcast{By: workerAt(now), Fence: 1, Hash: out.Job.TxHash}) // what happened is told
-			if enqueued, wait, err := w.service.EnqueueDue(ctx, utxos, 10, func(withdrawal.Request) withdrawal.Enqueued { return w.enqueued(now, withdrawal.Normal) }); len(enqueued) > 0 || wait <= 0 || err != nil {
+			if enqueued, wait, err := w.service.EnqueueDue(ctx, utxos, 10, func(withdrawal.Request) withdrawal.Enqueued {
+				return w.enqueued(now,
+					withdrawal.Normal)
+			}); len(enqueued) > 0 || wait <= 0 || err != nil {
 				t.Errorf("%d are enqueued, wait %v, %v", len(enqueued), wait, err)
 			}
 			if items, _, err := w.service.Payments(utxos, "payer").Turn(ctx, nil, 10); len(items) > 0 || err != nil {
@@ -76,8 +81,12 @@ func (w *withdrawals) stopped(t *testing.T) {
 				t.Errorf("another chain beside %s: %v", scope, err)
 			}
 			w.start(t, scope)
-			w.do(t, elsewhere.Request.ID, withdrawal.Revoked{By: operatorAt(now), Revocation: statemachine.Revocation{Holder: worker1, Reason: "dead"}})
-			enqueued, _, err := w.service.EnqueueDue(ctx, utxos, 10, func(withdrawal.Request) withdrawal.Enqueued { return w.enqueued(now, withdrawal.Normal) })
+			w.do(t, elsewhere.Request.ID, withdrawal.Revoked{By: operatorAt(now),
+				Revocation: statemachine.Revocation{Holder: worker1, Reason: "dead"}})
+			enqueued, _, err := w.service.EnqueueDue(ctx, utxos, 10, func(withdrawal.Request) withdrawal.Enqueued {
+				return w.enqueued(now,
+					withdrawal.Normal)
+			})
 			items, _, err2 := w.service.Payments(utxos, "payer").Turn(ctx, nil, 10)
 			if len(enqueued) != 1 || err != nil || len(items) < 4 || err2 != nil { // job, a, b, c
 				t.Errorf("after the start %d are enqueued and %d claimed, %v, %v", len(enqueued), len(items), err, err2)
@@ -96,8 +105,10 @@ func (w *withdrawals) stopped(t *testing.T) {
 func (w *withdrawals) unsent(t *testing.T) {
 	chain := w.payingChain(t)
 	out := w.confirming(t, chain, start)
-	out = w.do(t, out.Request.ID, withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, start), Tx: out.Job.TxHash}, withdrawal.Claimed{By: workerAt(start)})
-	bump := withdrawal.Rebumped{By: workerAt(start), Fence: out.Job.Lease.Fence, Hash: "bump", Raw: []byte{1}, Nonce: out.Job.Nonce, HasNonce: true}
+	out = w.do(t, out.Request.ID, withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, start), Tx: out.Job.TxHash},
+		withdrawal.Claimed{By: workerAt(start)})
+	bump := withdrawal.Rebumped{By: workerAt(start), Fence: out.Job.Lease.Fence, Hash: "bump", Raw: []byte{1},
+		Nonce: out.Job.Nonce, HasNonce: true}
 	w.handedOut(t, chain, func(now time.Time) (int, error) {
 		return len(w.due(t, store.DueWithdrawals{Kind: withdrawal.DueRebroadcast, Chain: chain, Now: now, Limit: 10})), nil
 	}, func() (withdrawal.Step, time.Time, error) { return w.service.Next(ctx, out.Request.ID) },
@@ -106,7 +117,8 @@ func (w *withdrawals) unsent(t *testing.T) {
 
 // handedOut requires that something out on a chain, which is owed a broadcast and a replacement, is due
 // and named by the next step at level begin, and neither at level send, where it is looked up alone.
-func (w *withdrawals) handedOut(t *testing.T, chain uuid.UUID, due func(time.Time) (int, error), next func() (withdrawal.Step, time.Time, error), replace func() error) {
+func (w *withdrawals) handedOut(t *testing.T, chain uuid.UUID, due func(time.Time) (int, error),
+	next func() (withdrawal.Step, time.Time, error), replace func() error) {
 	t.Helper()
 	later := start.Add(time.Hour)
 	handed := func() int {
@@ -160,9 +172,11 @@ func (w *withdrawals) offered(t *testing.T) {
 	}
 	at := start.Add(24 * time.Hour)
 	for i, ev := range []switches.Event{
-		nil, stopEvent(switches.Chain(utxos), switches.Begin), stopEvent(switches.Chain(utxos), switches.Send), startEvent(switches.Chain(utxos), 0),
+		nil, stopEvent(switches.Chain(utxos), switches.Begin), stopEvent(switches.Chain(utxos), switches.Send),
+		startEvent(switches.Chain(utxos), 0),
 		stopEvent(switches.Everything, switches.Begin), stopEvent(switches.Everything, switches.Send), startEvent(switches.Everything, 0),
-		recoveringEvent(switches.Chain(utxos), switches.Begin, 1), endedEvent(switches.Chain(utxos)), recoveringEvent(switches.Everything, switches.Send, 2),
+		recoveringEvent(switches.Chain(utxos), switches.Begin, 1), endedEvent(switches.Chain(utxos)),
+		recoveringEvent(switches.Everything, switches.Send, 2),
 		recoveringEvent(switches.Chain(utxos), switches.Begin, 2), endedEvent(switches.Chain(utxos)), endedEvent(switches.Chain(utxos2)),
 	} {
 		if ev != nil {
@@ -228,7 +242,8 @@ func (w *withdrawals) recoveringRefunds(t *testing.T) {
 	}
 	a, b := cancelled(), cancelled()
 	refund := func(id uuid.UUID, role withdrawal.Role, already bool) error {
-		return errOf(w.service.Do(ctx, id, withdrawal.Refunded{By: by(role, now), Reference: "refund " + id.String(), Reason: "in the books", Already: already}))
+		return errOf(w.service.Do(ctx, id, withdrawal.Refunded{By: by(role, now), Reference: "refund " + id.String(),
+			Reason: "in the books", Already: already}))
 	}
 	due := func() (n int) {
 		t.Helper()

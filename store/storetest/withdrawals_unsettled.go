@@ -81,7 +81,8 @@ func (w *withdrawals) statements(t *testing.T) {
 	events := []withdrawal.Event{
 		withdrawal.Bound{By: olga, Wallet: hot, Through: withdrawal.MaxNonce, From: 7, Source: withdrawal.Margin, Reason: "a guess"},
 		withdrawal.AtDepth{By: olga, Wallet: hot, Block: deep, Next: 9},
-		withdrawal.Used{By: olga, Wallet: hot, Block: deep, Nonce: 7, Tx: "0xT7", Transfers: []withdrawal.UsedTransfer{{Transfer: pays}, {Transfer: own, Own: true}}},
+		withdrawal.Used{By: olga, Wallet: hot, Block: deep, Nonce: 7, Tx: "0xT7", Transfers: []withdrawal.UsedTransfer{{Transfer: pays},
+			{Transfer: own, Own: true}}},
 		withdrawal.Unclaimed{By: olga, Wallet: hot, Tx: "0xT7", Transfer: pays, Reason: "nobody knows"},
 		withdrawal.NotThis{By: olga, Wallet: hot, Tx: "0xT7", Output: 2, Request: w.id(), Reason: "another one"},
 		withdrawal.Dropped{By: olga, Wallet: hot, Tx: "0xT7", Output: 2, Reason: "settled by hand"},
@@ -89,7 +90,8 @@ func (w *withdrawals) statements(t *testing.T) {
 	}
 	for _, generation := range []int64{1, 2} {
 		for _, ev := range events {
-			of := must(w.policy.Statements(ev, withdrawal.Recovery{Chain: chain, Wallet: map[bool]withdrawal.HotWallet{true: {ID: hot, Chain: chain}}[withdrawal.About(ev) == hot],
+			of := must(w.policy.Statements(ev, withdrawal.Recovery{Chain: chain, Wallet: map[bool]withdrawal.HotWallet{true: {ID: hot,
+				Chain: chain}}[withdrawal.About(ev) == hot],
 				Recovering: true, Generation: generation}, start))(t)
 			noError(t, w.say(of...))
 			said = append(said, of...)
@@ -97,7 +99,8 @@ func (w *withdrawals) statements(t *testing.T) {
 	}
 	coins := w.id()
 	w.putWallet(t, withdrawal.HotWallet{ID: coins, Chain: utxos2})
-	spent := must(w.policy.Statements(withdrawal.Used{By: olga, Wallet: coins, Block: deep, Tx: "t", Inputs: []string{"a:0", "b:1"}, Coins: []string{"t:1"}},
+	spent := must(w.policy.Statements(withdrawal.Used{By: olga, Wallet: coins, Block: deep, Tx: "t",
+		Inputs: []string{"a:0", "b:1"}, Coins: []string{"t:1"}},
 		withdrawal.Recovery{Chain: utxos2, Wallet: withdrawal.HotWallet{ID: coins, Chain: utxos2}, Recovering: true, Generation: 1}, start))(t)
 	noError(t, w.say(spent...))
 	get := func(what func(store.HotWalletRecords) ([]withdrawal.Statement, error)) []withdrawal.Statement {
@@ -115,7 +118,10 @@ func (w *withdrawals) statements(t *testing.T) {
 			return r.Statements(chain, generation)
 		}), want)
 	}
-	equal("of a chain with inputs", get(func(r store.HotWalletRecords) ([]withdrawal.Statement, error) { return r.Statements(utxos2, 1) }), spent)
+	equal("of a chain with inputs", get(func(r store.HotWalletRecords) ([]withdrawal.Statement,
+		error) {
+		return r.Statements(utxos2, 1)
+	}), spent)
 	var unclaimed []withdrawal.Statement
 	for i := range said {
 		if said[i].OfUnclaimed() {
@@ -128,7 +134,8 @@ func (w *withdrawals) statements(t *testing.T) {
 	unknown := said[0]
 	unknown.Wallet = w.id()
 	refusedWith(t, w.say(said[0], unknown), statemachine.ErrNotFound, "a statement about no wallet")
-	refusedWith(t, w.View(ctx, func(tx store.WithdrawalUnit) error { return tx.HotWallets().Say(said[0]) }), statemachine.ErrIllegal, "a statement in a view")
+	refusedWith(t, w.View(ctx, func(tx store.WithdrawalUnit) error { return tx.HotWallets().Say(said[0]) }),
+		statemachine.ErrIllegal, "a statement in a view")
 	equal("after refusals", get(func(r store.HotWalletRecords) ([]withdrawal.Statement, error) { return r.Statements(chain, 0) }), said)
 }
 
@@ -163,7 +170,8 @@ func (w *withdrawals) unsettled(t *testing.T) {
 	refusedWith(t, w.service.Say(ctx, dropped), statemachine.ErrIllegal, "an end of what was never unclaimed")
 	w.restored(t, 1)
 	for name, err := range map[string]error{
-		"an order":  errOf(w.service.Do(ctx, agreed.Request.ID, withdrawal.Enqueued{By: by(withdrawal.System, now), Job: w.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.Normal})),
+		"an order": errOf(w.service.Do(ctx, agreed.Request.ID, withdrawal.Enqueued{By: by(withdrawal.System, now), Job: w.id(),
+			AssetOnChain: tokenOnChain, Priority: withdrawal.Normal})),
 		"a requeue": errOf(w.service.Do(ctx, failed.Request.ID, withdrawal.Requeued{By: olga, Job: failed.Job.ID, NotRefunded: true})),
 		"a refund":  errOf(w.service.Do(ctx, failed.Request.ID, withdrawal.Refunded{By: by(withdrawal.System, now), Reference: "r"})),
 	} {
@@ -173,7 +181,8 @@ func (w *withdrawals) unsettled(t *testing.T) {
 		return withdrawal.Used{By: olga, Wallet: hot, Block: deep, Nonce: n, Tx: hash, Transfers: transfers}
 	}
 	imported := func(a *withdrawal.Withdrawal, output uint32) withdrawal.Imported {
-		return withdrawal.Imported{By: by(withdrawal.System, now), Request: a.Request.ID, Job: w.id(), AssetOnChain: tokenOnChain, Hash: "0x41", ByOutput: true, Output: output,
+		return withdrawal.Imported{By: by(withdrawal.System, now), Request: a.Request.ID, Job: w.id(), AssetOnChain: tokenOnChain, Hash: "0x41",
+			ByOutput: true, Output: output,
 			Wallets: []withdrawal.HotWallet{{ID: hot, Chain: chain}}}
 	}
 	point := func(p withdrawal.OpenPoint, number uint64) {
@@ -206,7 +215,8 @@ func (w *withdrawals) unsettled(t *testing.T) {
 	say(withdrawal.AtDepth{By: olga, Wallet: hot, Block: deep, Next: 43})
 	say(used(42, "0x42"))
 	point(withdrawal.OpenTransfer, 1)
-	w.do(t, waits.Request.ID, withdrawal.PaidBy{By: olga, Tx: "0x41", Output: 1, Payee: pays.Payee, AssetOnChain: tokenOnChain, AmountRaw: pays.AmountRaw, Reason: "in the log"})
+	w.do(t, waits.Request.ID, withdrawal.PaidBy{By: olga, Tx: "0x41", Output: 1, Payee: pays.Payee, AssetOnChain: tokenOnChain,
+		AmountRaw: pays.AmountRaw, Reason: "in the log"})
 	point(withdrawal.OpenTransfer, 2)
 	wrong := lost
 	wrong.AmountRaw = "8"
@@ -222,10 +232,12 @@ func (w *withdrawals) unsettled(t *testing.T) {
 	// The failed one goes on; a later restore makes all open again, and what was requeued and paid before
 	// it is imported.
 	w.do(t, failed.Request.ID, withdrawal.Requeued{By: olga, Job: failed.Job.ID, NotRefunded: true})
-	refusedWith(t, errOf(w.service.Do(ctx, failed.Request.ID, imported(&failed, 3))), statemachine.ErrIllegal, "an import beside a job, while nothing is recovering")
+	refusedWith(t, errOf(w.service.Do(ctx, failed.Request.ID, imported(&failed, 3))), statemachine.ErrIllegal,
+		"an import beside a job, while nothing is recovering")
 	w.restored(t, 2)
 	point(withdrawal.OpenBooks, 0)
-	if got := w.do(t, failed.Request.ID, imported(&failed, 3)); got.Request.Status != withdrawal.RequestQueued || got.Job.Status != withdrawal.JobConfirming {
+	if got := w.do(t, failed.Request.ID, imported(&failed, 3)); got.Request.Status != withdrawal.RequestQueued ||
+		got.Job.Status != withdrawal.JobConfirming {
 		t.Errorf("after its import it is %v, %v", got.Request.Status, got.Job.Status)
 	}
 	if open := must(w.service.Unsettled(ctx, w.id(), 10))(t); len(open) != 0 {
@@ -264,7 +276,8 @@ func (w *withdrawals) unclaimed(t *testing.T) {
 	w.do(t, queued.Request.ID, withdrawal.Held{By: olga, Reason: "x"})
 	w.started(t, chain)
 	order := func(id uuid.UUID) error {
-		return errOf(w.service.Do(ctx, id, withdrawal.Enqueued{By: by(withdrawal.System, now), Job: w.id(), AssetOnChain: tokenOnChain, Priority: withdrawal.Normal}))
+		return errOf(w.service.Do(ctx, id, withdrawal.Enqueued{By: by(withdrawal.System, now), Job: w.id(), AssetOnChain: tokenOnChain,
+			Priority: withdrawal.Normal}))
 	}
 	refund := func() error {
 		return errOf(w.service.Do(ctx, cancelled.Request.ID, withdrawal.Refunded{By: by(withdrawal.System, now), Reference: "r"}))
@@ -274,7 +287,8 @@ func (w *withdrawals) unclaimed(t *testing.T) {
 	noError(t, w.service.Say(ctx, withdrawal.NotThis{By: olga, Wallet: hot, Tx: "0x41", Output: 2, Request: first.Request.ID, Reason: "x"}))
 	noError(t, order(first.Request.ID), "an order of which it is known that it is another: ")
 	refusedWith(t, order(second.Request.ID), withdrawal.ErrUnclaimed, "another order")
-	w.do(t, queued.Request.ID, withdrawal.PaidBy{By: olga, Tx: "0x41", Output: 2, Payee: lost.Payee, AssetOnChain: tokenOnChain, AmountRaw: queued.Request.AmountRaw, Reason: "it was that one"})
+	w.do(t, queued.Request.ID, withdrawal.PaidBy{By: olga, Tx: "0x41", Output: 2, Payee: lost.Payee, AssetOnChain: tokenOnChain,
+		AmountRaw: queued.Request.AmountRaw, Reason: "it was that one"})
 	noError(t, order(second.Request.ID), "an order, once it is claimed: ")
 	noError(t, refund(), "a refund, once it is claimed: ")
 }

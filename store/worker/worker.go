@@ -179,7 +179,8 @@ func Ready[W, R any](source Source[W, R], handle func(context.Context, W) R, opt
 	return func(ctx context.Context) error { return run(ctx, source, handle, o, lease) }, nil
 }
 
-func run[W, R any](ctx context.Context, source Source[W, R], handle func(context.Context, W) R, o Options[W, R], lease time.Duration) error {
+func run[W, R any](ctx context.Context, source Source[W, R], handle func(context.Context, W) R,
+	o Options[W, R], lease time.Duration) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	l := &loop[W, R]{

@@ -17,7 +17,8 @@ import (
 // keeps its contract, and in the end, when all is known, the money of the record
 // is the money of the chains. replay is of the item's machine.
 func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay func([]statemachine.Transition[string]) error) World[A] {
-	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Crew: 2, Orders: rapid.IntRange(0, 2).Draw(t, "orders"), Copies: rapid.IntRange(0, 1).Draw(t, "copies")}
+	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Crew: 2,
+		Orders: rapid.IntRange(0, 2).Draw(t, "orders"), Copies: rapid.IntRange(0, 1).Draw(t, "copies")}
 	apart := rapid.SampledFrom([]time.Duration{0, time.Second, rules.Policy.WaterlineMargin})
 	w.Slow, w.Lag = apart.Draw(t, "slow"), apart.Draw(t, "lag")
 	w.Jumps = rapid.IntRange(0, 2).Draw(t, "jumps")
@@ -76,7 +77,8 @@ func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay 
 	for range n {
 		switch kind := rapid.IntRange(0, 11).Draw(t, "kind"); {
 		case kind == 0:
-			d := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Second, 31 * time.Second, 61 * time.Second, 3 * time.Minute, 5 * time.Minute, 10*time.Minute + 1000, time.Hour, 25 * time.Hour}).Draw(t, "time")
+			d := rapid.SampledFrom([]time.Duration{time.Microsecond, time.Second, 31 * time.Second, 61 * time.Second, 3 * time.Minute,
+				5 * time.Minute, 10*time.Minute + 1000, time.Hour, 25 * time.Hour}).Draw(t, "time")
 			w.Now = w.Now.Add(d)
 		case kind == 1 && rapid.IntRange(0, 2).Draw(t, "watched") == 0:
 			for range rapid.IntRange(2, 9).Draw(t, "look-ups") {
@@ -155,11 +157,14 @@ func outside[A any](t *rapid.T, w *World[A]) swap.Event {
 	case 0:
 		return swap.Confirmations{By: observer, Asked: w.Now, Count: rapid.SampledFrom([]uint64{2, 3, 2, 1, 0}).Draw(t, "confirmations")}
 	case 1:
-		return swap.MemoFetched{By: worker, Memos: rapid.SampledFrom([][]string{{"nexus:carol"}, {"nexus:carol"}, {"nexus:carol"}, {"hello"}, {"refundSig:x"}, nil}).Draw(t, "memo"), Failed: rapid.IntRange(0, 3).Draw(t, "failed") == 0}
+		return swap.MemoFetched{By: worker, Memos: rapid.SampledFrom([][]string{{"nexus:carol"}, {"nexus:carol"}, {"nexus:carol"}, {"hello"},
+			{"refundSig:x"}, nil}).Draw(t, "memo"), Failed: rapid.IntRange(0, 3).Draw(t, "failed") == 0}
 	case 2:
-		return swap.AccountChecked{By: worker, State: rapid.SampledFrom([]swap.AccountState{swap.AccountUsable, swap.AccountUsable, swap.AccountUnknown, swap.AccountUsable, swap.AccountMissing}).Draw(t, "account")}
+		return swap.AccountChecked{By: worker, State: rapid.SampledFrom([]swap.AccountState{swap.AccountUsable, swap.AccountUsable,
+			swap.AccountUnknown, swap.AccountUsable, swap.AccountMissing}).Draw(t, "account")}
 	case 3:
-		return swap.MappingLooked{By: worker, Asked: w.Now, Finding: rapid.SampledFrom([]swap.MappingFinding{swap.MappingFound, swap.MappingFound, swap.MappingMissing, swap.MappingUnknown}).Draw(t, "mapping"), TxID: i.ID, Owner: "bob", Account: "bob-usdc"}
+		return swap.MappingLooked{By: worker, Asked: w.Now, Finding: rapid.SampledFrom([]swap.MappingFinding{swap.MappingFound, swap.MappingFound,
+			swap.MappingMissing, swap.MappingUnknown}).Draw(t, "mapping"), TxID: i.ID, Owner: "bob", Account: "bob-usdc"}
 	}
 	return swap.Elapsed{By: w.by(swap.System, "clock"), Control: w.Control}
 }
@@ -208,7 +213,8 @@ func describe[A any](w *World[A]) string {
 func Amounts() *rapid.Generator[uint64] {
 	return rapid.Custom(func(t *rapid.T) uint64 {
 		least := rapid.SampledFrom([]uint64{700_000, 700_000, 700_000, 700_000, 1}).Draw(t, "least")
-		return least + rapid.OneOf(rapid.Uint64Range(0, 600_000), rapid.Uint64Range(0, 1e9), rapid.Uint64Range(0, swap.MaxAmount-700_000)).Draw(t, "more")
+		return least + rapid.OneOf(rapid.Uint64Range(0, 600_000), rapid.Uint64Range(0, 1e9),
+			rapid.Uint64Range(0, swap.MaxAmount-700_000)).Draw(t, "more")
 	})
 }
 
@@ -220,7 +226,8 @@ func Arrivals(d swap.Direction) *rapid.Generator[swap.Observed] {
 			id = `[0-9a-f]{8,64}(:(0|[1-9][0-9]{0,2}))?` // a Nexus txid: any other spelling of it is refused
 		}
 		o := swap.Observed{By: swap.By{Actor: "observer", Role: swap.Observer, At: Start}, ID: rapid.StringMatching(id).Draw(t, "id"),
-			Amount: Amounts().Draw(t, "amount"), Time: Start.Add(-time.Duration(rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 3600)).Draw(t, "ago")) * time.Second), Success: true, Finalized: true, Control: Control()}
+			Amount: Amounts().Draw(t, "amount"), Time: Start.Add(-time.Duration(rapid.OneOf(rapid.Just(0), rapid.IntRange(0, 3600)).Draw(t,
+				"ago")) * time.Second), Success: true, Finalized: true, Control: Control()}
 		if rapid.IntRange(0, 9).Draw(t, "sender") > 0 {
 			o.From = "alice"
 		}

@@ -23,7 +23,8 @@ type Adversary struct {
 // Next draws an event.
 func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 	i := r.Head()
-	a.Now = a.Now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute, 6 * time.Minute, 11 * time.Minute, 2 * time.Hour, 25 * time.Hour}).Draw(t, "time"))
+	a.Now = a.Now.Add(rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute, 6 * time.Minute, 11 * time.Minute, 2 * time.Hour,
+		25 * time.Hour}).Draw(t, "time"))
 	if at := i.DueAt(); rapid.IntRange(0, 2).Draw(t, "due") == 0 && at.After(a.Now) {
 		a.Now = at
 	}
@@ -63,7 +64,8 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 			}
 		}
 	case 6:
-		ev := swap.Answered{By: worker, Fence: fence, Number: number, Outcome: rapid.SampledFrom(statemachine.Outcome(0).Values()).Draw(t, "outcome"), Reason: "said so"}
+		ev := swap.Answered{By: worker, Fence: fence, Number: number, Outcome: rapid.SampledFrom(statemachine.Outcome(0).Values()).Draw(t,
+			"outcome"), Reason: "said so"}
 		if in := i.Intent(number); in != nil {
 			ev.TxID = a.txid(in)
 		}
@@ -75,7 +77,8 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 			return swap.Looked{By: worker, Finding: swap.LookMissing, View: v, Nexus: v}
 		}
 		ev := swap.Looked{By: worker, Number: number, Finding: rapid.SampledFrom(swap.Finding(0).Values()).Draw(t, "finding"),
-			Seen: a.sighting(t, in), View: swap.View{From: in.At.Add(-time.Hour), Asked: a.Now, ByID: true, ByMemo: true, Before: 2000, After: 2000, CannotLand: true}}
+			Seen: a.sighting(t, in), View: swap.View{From: in.At.Add(-time.Hour), Asked: a.Now, ByID: true, ByMemo: true, Before: 2000,
+				After: 2000, CannotLand: true}}
 		return ev
 	case 9:
 		if in := i.Intent(number); in != nil {
@@ -83,7 +86,8 @@ func (a *Adversary) Next(t *rapid.T, r swap.Record) swap.Event {
 		}
 	case 10:
 		if rapid.IntRange(0, 3).Draw(t, "by hand") == 0 {
-			return swap.Settled{By: by(swap.Operator), Reference: rapid.SampledFrom([]string{"refund 1", "refund 1", "refund 2", ""}).Draw(t, "reference"), Reason: "because"}
+			return swap.Settled{By: by(swap.Operator), Reference: rapid.SampledFrom([]string{"refund 1", "refund 1", "refund 2", ""}).Draw(t,
+				"reference"), Reason: "because"}
 		}
 		oscar := by(swap.Operator)
 		switch rapid.IntRange(0, 7).Draw(t, "order") {
@@ -134,9 +138,12 @@ func (a *Adversary) outside(t *rapid.T, i *swap.Item, by func(swap.Role) swap.By
 		n := rapid.SampledFrom([]uint64{2, 2, 1, 0}).Draw(t, "confirmations")
 		return swap.Confirmations{By: by(swap.Observer), Asked: a.Now, Count: n, Gone: n == 0}
 	case 1:
-		return swap.MemoFetched{By: by(swap.Worker), Memos: rapid.SampledFrom([][]string{{"nexus:carol"}, {"nexus:carol"}, {"hello"}, {"refundSig:x"}, nil}).Draw(t, "memo"), Failed: rapid.IntRange(0, 4).Draw(t, "failed") == 0}
+		return swap.MemoFetched{By: by(swap.Worker), Memos: rapid.SampledFrom([][]string{{"nexus:carol"}, {"nexus:carol"}, {"hello"},
+			{"refundSig:x"}, nil}).Draw(t, "memo"), Failed: rapid.IntRange(0, 4).Draw(t, "failed") == 0}
 	case 2:
-		return swap.AccountChecked{By: by(swap.Worker), State: rapid.SampledFrom([]swap.AccountState{swap.AccountUsable, swap.AccountUsable, swap.AccountUsable, swap.AccountUnknown, swap.AccountMissing}).Draw(t, "account")}
+		return swap.AccountChecked{By: by(swap.Worker), State: rapid.SampledFrom([]swap.AccountState{swap.AccountUsable, swap.AccountUsable,
+			swap.AccountUsable, swap.AccountUnknown, swap.AccountMissing}).Draw(t, "account")}
 	}
-	return swap.MappingLooked{By: by(swap.Worker), Asked: a.Now, Finding: rapid.SampledFrom([]swap.MappingFinding{swap.MappingFound, swap.MappingFound, swap.MappingMissing, swap.MappingUnknown}).Draw(t, "mapping"), TxID: i.ID, Owner: "bob", Account: "bob-usdc"}
+	return swap.MappingLooked{By: by(swap.Worker), Asked: a.Now, Finding: rapid.SampledFrom([]swap.MappingFinding{swap.MappingFound,
+		swap.MappingFound, swap.MappingMissing, swap.MappingUnknown}).Draw(t, "mapping"), TxID: i.ID, Owner: "bob", Account: "bob-usdc"}
 }

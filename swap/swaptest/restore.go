@@ -69,7 +69,8 @@ func (w World[A]) restored() World[A] {
 	for k := known; k < len(w.Places); k++ {
 		w.Strays = append(w.Strays, Stray{w.Head().Intents[k], w.Places[k], w.Blocks[k], w.Then[k]})
 	}
-	w.Item, w.Kept, w.Places, w.Blocks, w.Then, w.Workers = *w.Kept, nil, slices.Clone(w.Places[:known]), slices.Clone(w.Blocks[:known]), slices.Clone(w.Then[:known]), [2]Worker{}
+	w.Item, w.Kept, w.Places, w.Blocks, w.Then, w.Workers = *w.Kept, nil, slices.Clone(w.Places[:known]), slices.Clone(w.Blocks[:known]),
+		slices.Clone(w.Then[:known]), [2]Worker{}
 	w.Old = nil
 	w.Now, w.Behind = w.Now.Add(-w.Slow), w.Behind+w.Slow
 	w.Copies--
@@ -115,7 +116,8 @@ func (w World[A]) lookBack(add func(string, World[A])) {
 			continue
 		}
 		v := swap.View{From: from, Asked: w.Now, ByID: true, ByMemo: true, Before: 1001, After: 1001, CannotLand: true}
-		if to, ok := w.Take(swap.Looked{By: w.by(swap.Observer, "scanner"), Finding: swap.LookMissing, View: v, Nexus: v, Control: w.Control}); ok {
+		if to, ok := w.Take(swap.Looked{By: w.by(swap.Observer, "scanner"), Finding: swap.LookMissing, View: v,
+			Nexus: v, Control: w.Control}); ok {
 			add(name, to)
 		}
 	}

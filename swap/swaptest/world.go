@@ -24,7 +24,8 @@ const Land = 90 * time.Second
 
 // Control lets everything go out.
 func Control() swap.Control {
-	return swap.Control{Generation: 1, RecoveredAt: Start.Add(-48 * time.Hour), MissingSaid: Start.Add(-47 * time.Hour), SolanaScanned: true, NexusScanned: true}
+	return swap.Control{Generation: 1, RecoveredAt: Start.Add(-48 * time.Hour), MissingSaid: Start.Add(-47 * time.Hour),
+		SolanaScanned: true, NexusScanned: true}
 }
 
 // Policy is the default one with quarantine accounts.
@@ -138,7 +139,8 @@ func (w World[A]) Take(ev swap.Event) (to World[A], ok bool) {
 		w.Trail = append(w.Trail[:len(w.Trail):len(w.Trail)], c.Log...)
 	}
 	for len(w.Places) < len(w.Head().Intents) {
-		w.Places, w.Blocks, w.Then = append(slices.Clone(w.Places), Nowhere), append(slices.Clone(w.Blocks), time.Time{}), append(slices.Clone(w.Then), w.Ahead)
+		w.Places, w.Blocks, w.Then = append(slices.Clone(w.Places), Nowhere), append(slices.Clone(w.Blocks), time.Time{}),
+			append(slices.Clone(w.Then), w.Ahead)
 	}
 	return w, true
 }

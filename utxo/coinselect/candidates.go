@@ -68,8 +68,8 @@ type Query struct {
 // Candidates reads the coins that [Select] chooses from, also those that Select will
 // refuse, in the order of [utxo.Queries]. A coin that is spent by a transaction of another
 // wallet which is not broadcast yet is [utxo.CoinSpent] too. Candidates makes at most ten
-// reads, three more for fees, and one for each other wallet that unconfirmed ancestors and their descendants pay, whatever the depth and the number of coins. Its time is
-// linear in the coins, their unconfirmed ancestors and the inputs of these.
+// reads, three more for fees, and one for each other wallet that unconfirmed ancestors and their descendants pay, whatever the depth and
+// the number of coins. Its time is linear in the coins, their unconfirmed ancestors and the inputs of these.
 func Candidates(p utxo.Policy, r utxo.Source, q Query) ([]Candidate, error) {
 	if q.Wallet <= 0 {
 		return nil, invalid("wallet %d", q.Wallet)

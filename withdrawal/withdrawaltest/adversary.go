@@ -47,7 +47,8 @@ func (a *Adversary) pass(t *rapid.T, w *withdrawal.Withdrawal) {
 }
 
 func (a *Adversary) by(t *rapid.T, role withdrawal.Role) withdrawal.By {
-	actors := map[withdrawal.Role][]string{withdrawal.Approver: {"alice", "bob", "system"}, withdrawal.WithdrawalWorker: {"worker-1", "worker-2"},
+	actors := map[withdrawal.Role][]string{withdrawal.Approver: {"alice", "bob", "system"},
+		withdrawal.WithdrawalWorker:   {"worker-1", "worker-2"},
 		withdrawal.ConfirmationWorker: {"confirmer"}, withdrawal.Operator: {"olga"}, withdrawal.System: {"system"}}
 	by := withdrawal.By{Actor: rapid.SampledFrom(actors[role]).Draw(t, "actor"), Role: role, At: a.Now}
 	if rapid.IntRange(0, 49).Draw(t, "wrong role") == 0 {
@@ -88,7 +89,8 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 	draws := []func() withdrawal.Event{
 		func() withdrawal.Event { return withdrawal.Approved{By: a.by(t, withdrawal.Approver)} },
 		func() withdrawal.Event {
-			return withdrawal.Enqueued{By: system(), Job: UUIDs().Draw(t, "job"), AssetOnChain: r.Asset, Priority: withdrawal.Normal, Wallets: wallets}
+			return withdrawal.Enqueued{By: system(), Job: UUIDs().Draw(t, "job"), AssetOnChain: r.Asset,
+				Priority: withdrawal.Normal, Wallets: wallets}
 		},
 		func() withdrawal.Event { return withdrawal.Claimed{By: a.by(t, withdrawal.WithdrawalWorker)} },
 		func() withdrawal.Event {
@@ -100,7 +102,8 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 		},
 		func() withdrawal.Event { return withdrawal.Broadcast{By: by, Fence: fence, Hash: hash} },
 		func() withdrawal.Event {
-			return withdrawal.AttemptFailed{By: by, Fence: fence, Failure: rapid.SampledFrom(withdrawal.Failure(0).Values()).Draw(t, "failure"), Error: "e"}
+			return withdrawal.AttemptFailed{By: by, Fence: fence, Failure: rapid.SampledFrom(withdrawal.Failure(0).Values()).Draw(t, "failure"),
+				Error: "e"}
 		},
 		func() withdrawal.Event { return withdrawal.GivenBack{By: by, Fence: fence, For: time.Minute} },
 		func() withdrawal.Event {
@@ -109,12 +112,14 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 		},
 		func() withdrawal.Event { return withdrawal.Rebroadcast{By: by, Fence: fence, Hash: hash, Done: true} },
 		func() withdrawal.Event {
-			return withdrawal.Receipt{By: checker(), Block: block(t), Tx: hash, Reverted: rapid.IntRange(0, 4).Draw(t, "reverted") == 0, GasUsed: "21000", GasPrice: "1"}
+			return withdrawal.Receipt{By: checker(), Block: block(t), Tx: hash, Reverted: rapid.IntRange(0, 4).Draw(t, "reverted") == 0,
+				GasUsed: "21000", GasPrice: "1"}
 		},
 		func() withdrawal.Event { return withdrawal.Missing{By: checker(), Tx: hash} },
 		func() withdrawal.Event {
 			return withdrawal.ProvenDead{By: rapid.SampledFrom([]withdrawal.By{checker(), operator()}).Draw(t, "by"), Block: block(t), Tx: hash,
-				Cause: rapid.SampledFrom(append(withdrawal.DeathCause(0).Values(), cause, cause, cause, cause)).Draw(t, "cause"), Other: "foreign", Nonce: j.Nonce, Input: replaced,
+				Cause: rapid.SampledFrom(append(withdrawal.DeathCause(0).Values(), cause, cause, cause, cause)).Draw(t, "cause"), Other: "foreign",
+				Nonce: j.Nonce, Input: replaced,
 				NotThisPayment: rapid.IntRange(0, 9).Draw(t, "looked at") > 0}
 		},
 		func() withdrawal.Event {
@@ -127,7 +132,8 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 		func() withdrawal.Event { return withdrawal.Held{By: operator(), Reason: "h"} },
 		func() withdrawal.Event { return withdrawal.Released{By: operator()} },
 		func() withdrawal.Event {
-			return withdrawal.Broadcast{By: a.by(t, withdrawal.WithdrawalWorker), Fence: rapid.Int64Range(1, max(1, j.Lease.Fence)).Draw(t, "late fence"),
+			return withdrawal.Broadcast{By: a.by(t, withdrawal.WithdrawalWorker), Fence: rapid.Int64Range(1,
+				max(1, j.Lease.Fence)).Draw(t, "late fence"),
 				Hash: fmt.Sprintf("%slate%d", a.Prefix, rapid.IntRange(0, 2).Draw(t, "late hash")), Input: replaced}
 		},
 		func() withdrawal.Event { return a.paidBy(t, w, replaced) },
@@ -148,7 +154,8 @@ func (a *Adversary) draw(t *rapid.T, w *withdrawal.Withdrawal, wallets []withdra
 	}
 	switch k := even(t, 400, "kind"); {
 	case k == 0:
-		return rapid.SampledFrom([]withdrawal.Event{withdrawal.Rejected{By: a.by(t, withdrawal.Approver)}, withdrawal.Cancelled{By: operator()}}).Draw(t, "stop event")
+		return rapid.SampledFrom([]withdrawal.Event{withdrawal.Rejected{By: a.by(t, withdrawal.Approver)},
+			withdrawal.Cancelled{By: operator()}}).Draw(t, "stop event")
 	case k < 100:
 		return draws[rapid.IntRange(0, len(draws)-1).Draw(t, "event")]()
 	}
@@ -199,7 +206,8 @@ func fitting(w *withdrawal.Withdrawal) []int {
 // paidBy says that another transaction paid, which is mostly true of the request.
 func (a *Adversary) paidBy(t *rapid.T, w *withdrawal.Withdrawal, input string) withdrawal.Event {
 	j := &w.Job
-	e := withdrawal.PaidBy{By: a.by(t, rapid.SampledFrom([]withdrawal.Role{withdrawal.ConfirmationWorker, withdrawal.Operator}).Draw(t, "teller")), Block: block(t),
+	e := withdrawal.PaidBy{By: a.by(t, rapid.SampledFrom([]withdrawal.Role{withdrawal.ConfirmationWorker,
+		withdrawal.Operator}).Draw(t, "teller")), Block: block(t),
 		Tx: a.payment(t, w), Payee: w.Request.ToAddress, AssetOnChain: j.AssetOnChain,
 		AmountRaw: w.Request.AmountRaw, Reference: j.DispatchRef, Nonce: j.Nonce, HasNonce: j.HasNonce, Input: input, Reason: "p"}
 	switch rapid.IntRange(0, 9).Draw(t, "payment") {

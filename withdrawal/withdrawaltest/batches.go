@@ -90,7 +90,8 @@ func RunBatches(t *rapid.T, n int, host BatchRequests, payouts BatchHost, clock 
 			t.Fatal("RunBatches: the host has another policy than BatchPolicy")
 		}
 	}
-	wallet := withdrawal.HotWallet{ID: UUIDs().Draw(t, "wallet"), Chain: w.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	wallet := withdrawal.HotWallet{ID: UUIDs().Draw(t, "wallet"), Chain: w.chain, Role: withdrawal.WalletRoleHot,
+		Status: withdrawal.WalletActive}
 	w.wallet = wallet
 	w.switchOn()
 	for i := range 5 {
@@ -99,14 +100,17 @@ func RunBatches(t *rapid.T, n int, host BatchRequests, payouts BatchHost, clock 
 		if r, err := host.Get(context.Background(), id); err == nil && r.Request.Status != 0 {
 			t.Fatalf("RunBatches: request %s is there already: give this run a store of its own", id)
 		}
-		w.do(i, withdrawal.Submitted{By: w.by(withdrawal.System), Request: id, User: id, Asset: w.chain, Chain: w.chain, ToAddress: fmt.Sprint("payee", i/2), Amount: "7"},
+		w.do(i, withdrawal.Submitted{By: w.by(withdrawal.System), Request: id, User: id, Asset: w.chain, Chain: w.chain,
+			ToAddress: fmt.Sprint("payee", i/2), Amount: "7"},
 			withdrawal.Approved{By: w.by(withdrawal.Approver)},
-			withdrawal.Enqueued{By: w.by(withdrawal.System), Job: UUIDs().Draw(t, "job"), AssetOnChain: w.chain, Priority: withdrawal.Normal, Wallets: []withdrawal.HotWallet{wallet}})
+			withdrawal.Enqueued{By: w.by(withdrawal.System), Job: UUIDs().Draw(t, "job"), AssetOnChain: w.chain, Priority: withdrawal.Normal,
+				Wallets: []withdrawal.HotWallet{wallet}})
 	}
 	if at := w.get(0).Request.CreatedAt; !at.Equal(*clock) {
 		t.Fatalf("RunBatches: the host made a request at %v, and its clock should say %v: give its store the clock of the run", at, *clock)
 	}
-	steps := []func(){w.claim, w.claim, w.sign, w.sign, w.sign, w.replace, w.replace, w.send, w.send, w.mine, w.mine, w.mine, w.reorg, w.look, w.look, w.lookAlone,
+	steps := []func(){w.claim, w.claim, w.sign, w.sign, w.sign, w.replace, w.replace, w.send, w.send, w.mine, w.mine, w.mine,
+		w.reorg, w.look, w.look, w.lookAlone,
 		w.operate, w.stop, w.pass, w.repeat}
 	for range n {
 		rapid.SampledFrom(steps).Draw(t, "step")()
@@ -220,12 +224,14 @@ func (w *batchWorld) sign() {
 	stored := false
 	if len(group) == 1 && w.chance(2, "alone") || w.chance(6, "alone of many") {
 		tx := w.tx(int(nonce), uuid.Nil, group[:1])
-		stored = w.do(tx.intends[0], withdrawal.Prepared{By: w.by(withdrawal.WithdrawalWorker), Fence: group[0].Job.Lease.Fence, Hash: tx.hash, Raw: []byte{1},
+		stored = w.do(tx.intends[0], withdrawal.Prepared{By: w.by(withdrawal.WithdrawalWorker), Fence: group[0].Job.Lease.Fence,
+			Hash: tx.hash, Raw: []byte{1},
 			Nonce: nonce, HasNonce: true, ChainNonce: uint64(next), HasChainNonce: true})
 		w.keep(tx, stored)
 	} else {
 		tx := w.tx(int(nonce), UUIDs().Draw(w.T, "batch"), group)
-		stored = w.say(tx.batch, withdrawal.BatchPrepared{By: w.by(withdrawal.WithdrawalWorker), Batch: tx.batch, Pays: payOf(group), Hash: tx.hash, Raw: []byte{1},
+		stored = w.say(tx.batch, withdrawal.BatchPrepared{By: w.by(withdrawal.WithdrawalWorker), Batch: tx.batch, Pays: payOf(group),
+			Hash: tx.hash, Raw: []byte{1},
 			Nonce: nonce, HasNonce: true, ChainNonce: uint64(next), HasChainNonce: true})
 		if w.keep(tx, stored); stored {
 			w.batches = append(w.batches, tx.batch)
@@ -245,7 +251,8 @@ func payOf(members []withdrawal.Withdrawal) (all []withdrawal.Pay) {
 }
 
 func transfer(m *withdrawal.Withdrawal, output int) withdrawal.Transfer {
-	return withdrawal.Transfer{Output: uint32(output), Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain, AmountRaw: m.Request.AmountRaw}
+	return withdrawal.Transfer{Output: uint32(output), Payee: m.Request.ToAddress, AssetOnChain: m.Job.AssetOnChain,
+		AmountRaw: m.Request.AmountRaw}
 }
 
 func (w *batchWorld) index(m *withdrawal.Withdrawal) int {
@@ -255,7 +262,8 @@ func (w *batchWorld) index(m *withdrawal.Withdrawal) int {
 // tx makes a transaction, of a contract that may leave a transfer out or fail.
 func (w *batchWorld) tx(nonce int, batch uuid.UUID, members []withdrawal.Withdrawal) *batchTx {
 	w.hashes++
-	tx := &batchTx{hash: fmt.Sprintf("%s-%d", w.chain, w.hashes), nonce: nonce, batch: batch, pays: map[int]uint32{}, reverted: w.chance(8, "reverted")}
+	tx := &batchTx{hash: fmt.Sprintf("%s-%d", w.chain, w.hashes), nonce: nonce, batch: batch, pays: map[int]uint32{},
+		reverted: w.chance(8, "reverted")}
 	for k := range members {
 		i := w.index(&members[k])
 		tx.intends = append(tx.intends, i)
@@ -303,7 +311,8 @@ func (w *batchWorld) send() {
 		tx := rapid.SampledFrom(w.txs).Draw(w.T, "sent")
 		tx.sent = true
 		if tx.batch != uuid.Nil && !tx.foreign {
-			w.say(tx.batch, withdrawal.BatchSent{By: w.by(withdrawal.WithdrawalWorker), Fence: w.payout(tx.batch).Batch.Lease.Fence, Hash: tx.hash, Done: true})
+			w.say(tx.batch, withdrawal.BatchSent{By: w.by(withdrawal.WithdrawalWorker),
+				Fence: w.payout(tx.batch).Batch.Lease.Fence, Hash: tx.hash, Done: true})
 		}
 	}
 }
@@ -411,7 +420,8 @@ func (w *batchWorld) show(id uuid.UUID, role withdrawal.Role) {
 	case tx.foreign && role == withdrawal.ConfirmationWorker && w.chance(3, "cannot tell"):
 		w.say(id, withdrawal.BatchCannotTell{By: w.by(role), Other: tx.hash})
 	default:
-		w.say(id, withdrawal.BatchMined{By: w.by(role), Block: block, Tx: tx.hash, Reverted: tx.reverted, GasUsed: "21000", GasPrice: "1", Transfers: tx.outs,
+		w.say(id, withdrawal.BatchMined{By: w.by(role), Block: block, Tx: tx.hash, Reverted: tx.reverted, GasUsed: "21000",
+			GasPrice: "1", Transfers: tx.outs,
 			Nonce: b.Batch.Nonce, HasNonce: true, Looked: true, Reason: "looked"})
 	}
 }
@@ -433,13 +443,15 @@ func (w *batchWorld) tell(i int, r *withdrawal.Withdrawal, role withdrawal.Role)
 	}
 	output, pays := tx.pays[i]
 	onFile := slices.IndexFunc(r.Txs, func(f withdrawal.Tx) bool { return f.Hash == tx.hash })
-	dead := withdrawal.ProvenDead{By: w.by(role), Block: block, Tx: r.Job.TxHash, Cause: withdrawal.NonceUsed, Other: tx.hash, Nonce: r.Job.Nonce, NotThisPayment: true}
+	dead := withdrawal.ProvenDead{By: w.by(role), Block: block, Tx: r.Job.TxHash, Cause: withdrawal.NonceUsed, Other: tx.hash,
+		Nonce: r.Job.Nonce, NotThisPayment: true}
 	switch {
 	case onFile >= 0 && (tx.reverted || r.Txs[onFile].Batch == uuid.Nil || !pays && role != withdrawal.Operator):
 		w.do(i, withdrawal.Receipt{By: w.by(withdrawal.ConfirmationWorker), Block: block, Tx: tx.hash, Reverted: tx.reverted})
 	case pays:
-		w.do(i, withdrawal.PaidBy{By: w.by(role), Block: block, Tx: tx.hash, Output: output, Payee: r.Request.ToAddress, AssetOnChain: r.Job.AssetOnChain,
-			AmountRaw: r.Request.AmountRaw, Nonce: r.Job.Nonce, HasNonce: true, Reason: "looked"})
+		w.do(i, withdrawal.PaidBy{By: w.by(role), Block: block, Tx: tx.hash, Output: output, Payee: r.Request.ToAddress,
+			AssetOnChain: r.Job.AssetOnChain,
+			AmountRaw:    r.Request.AmountRaw, Nonce: r.Job.Nonce, HasNonce: true, Reason: "looked"})
 	case onFile >= 0:
 		dead.Tx, dead.Cause = tx.hash, withdrawal.LeftOut
 		w.do(i, dead)
@@ -478,7 +490,8 @@ func (w *batchWorld) operate() {
 func (w *batchWorld) stop() {
 	i := rapid.IntRange(0, len(w.requests)-1).Draw(w.T, "stopped")
 	op := w.by(withdrawal.Operator)
-	w.do(i, rapid.SampledFrom([]withdrawal.Event{withdrawal.Held{By: op}, withdrawal.Held{By: op}, withdrawal.Released{By: op}, withdrawal.Released{By: op}, withdrawal.Cancelled{By: op}}).Draw(w.T, "stop"))
+	w.do(i, rapid.SampledFrom([]withdrawal.Event{withdrawal.Held{By: op}, withdrawal.Held{By: op}, withdrawal.Released{By: op},
+		withdrawal.Released{By: op}, withdrawal.Cancelled{By: op}}).Draw(w.T, "stop"))
 }
 
 // pass lets leases end.

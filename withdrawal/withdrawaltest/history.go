@@ -181,7 +181,8 @@ func flagged(c *withdrawal.Change) error {
 		return fmt.Errorf("a flagged request is executed")
 	case was && o.Job.DispatchedAt.IsZero() && !n.Job.DispatchedAt.IsZero():
 		return fmt.Errorf("a flagged request is dispatched")
-	case o.Request.Held && (n.Job.ID != o.Job.ID || n.Job.Status == withdrawal.JobProcessing && o.Job.Status == withdrawal.JobPending) && n.Job.Status != withdrawal.JobConfirming:
+	case o.Request.Held && (n.Job.ID != o.Job.ID || n.Job.Status == withdrawal.JobProcessing && o.Job.Status == withdrawal.JobPending) &&
+		n.Job.Status != withdrawal.JobConfirming:
 		return fmt.Errorf("a held request is executed")
 	}
 	return nil
@@ -208,7 +209,8 @@ func (h *History) addLog(c *withdrawal.Change) error {
 		h.logs[e] = append(h.logs[e], line)
 	}
 	r, j := &c.New.Request, &c.New.Job
-	return errors.Join(replays(h, withdrawal.RequestMachine, r.ID, r.Status, r.Version), replays(h, withdrawal.JobMachine, j.ID, j.Status, j.Version))
+	return errors.Join(replays(h, withdrawal.RequestMachine, r.ID, r.Status, r.Version),
+		replays(h, withdrawal.JobMachine, j.ID, j.Status, j.Version))
 }
 
 func replays[S, T statemachine.Label](h *History, m *statemachine.Machine[S, T], id uuid.UUID, status S, version int64) error {

@@ -1,7 +1,0 @@
-package swap
-
-// Triggers that the tests of this package name.
-const (
-	OnTimeoutHold       = onTimeoutHold
-	OnTimeoutQuarantine = onTimeoutQuarantine
-)
