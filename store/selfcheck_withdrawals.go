@@ -30,6 +30,7 @@ func SelfCheckWithdrawals[T WithdrawalUnit](ctx context.Context, s Store[T]) err
 	if err != nil {
 		return err
 	}
+	service.of.signed = nil // what is taken back is not logged
 	in := func(do func(*paymentCheck)) func(WithdrawalUnit) error {
 		return func(tx WithdrawalUnit) error {
 			c := &paymentCheck{service.Within(tx), tx, chain, wallet, requests, nil}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -130,5 +131,18 @@ func TestWhatIsSignedIsLogged(t *testing.T) {
 				one("refused", nil, statemachine.ErrFenced)
 			}
 		})
+	}
+}
+
+// A self-check takes back what it signs, so that no line of it stands among those that bound a wallet.
+func TestASelfCheckLogsNothing(t *testing.T) {
+	s := memory.New(memory.Options{})
+	lines := logged(t, func() {
+		if err := errors.Join(store.SelfCheckWithdrawals(t.Context(), s), store.SelfCheckBatches(t.Context(), s)); err != nil {
+			t.Error(err)
+		}
+	})
+	if len(lines) > 0 {
+		t.Errorf("it logs %v", lines)
 	}
 }

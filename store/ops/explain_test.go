@@ -37,20 +37,17 @@ func calls(t *testing.T) (names []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	call := regexp.MustCompile(`\bcall\(ctx, s\.update, .*, "(\w+)", func\(`)
-	service := regexp.MustCompile(`^func \(s \*(\w+)\) `)
+	call := regexp.MustCompile(`(?s)\bcall\(ctx, s\.update,.*?, "(\w+)",\s+func\(`)
+	service := regexp.MustCompile(`func \(s \*(\w+)\) `)
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		of := ""
-		for line := range strings.Lines(string(text)) {
-			if m := service.FindStringSubmatch(line); m != nil {
-				of = m[1]
-			}
-			if m := call.FindStringSubmatch(line); m != nil {
-				names = append(names, of+"."+m[1])
+		for _, method := range strings.Split(string(text), "\n}\n") {
+			of, said := service.FindStringSubmatch(method), call.FindStringSubmatch(method)
+			if of != nil && said != nil {
+				names = append(names, of[1]+"."+said[1])
 			}
 		}
 	}
