@@ -45,11 +45,9 @@ func (s *service) bill(ctx context.Context, steps *store.TenantWork, due store.D
 			intent = dunning.NoticeIntended{By: by, Notice: do.Key}
 		}
 		if intent != nil {
-			stored, err := s.Tenants.DoHeld(ctx, a, intent)
-			if err != nil {
+			if _, err := s.Tenants.DoHeld(ctx, a, intent); err != nil {
 				break
 			}
-			a = stored
 		}
 		switch do.Do {
 		case dunning.DoCharge:
