@@ -118,7 +118,8 @@ func (b *payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawa
 			}
 			if i := slices.IndexFunc(p.Members, func(w withdrawal.Withdrawal) bool { return w.Request.Chain != uuid.Nil }); err == nil && i >= 0 {
 				err = ask(p.Members[i].Request.Chain) // another chain than the batch's is refused
-				if next := p.Members[i].Wallet.NextNonce; err == nil && e.HasChainNonce && e.ChainNonce > next {
+				if next := p.Members[i].Wallet.NextNonce; err == nil && e.HasChainNonce &&
+					(e.ChainNonce > next || next == 0 && p.Generation > 0) {
 					p.Said, err = b.tx.HotWallets().Statements(p.Members[i].Request.Chain, 0)
 				}
 			}

@@ -84,7 +84,8 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 		if !b.fresh && w.Job.Status != 0 {
 			err = b.payer(w)
 		}
-		if e, is := ev.(withdrawal.Prepared); is && err == nil && e.HasChainNonce && e.ChainNonce > w.Wallet.NextNonce {
+		if e, is := ev.(withdrawal.Prepared); is && err == nil && e.HasChainNonce &&
+			(e.ChainNonce > w.Wallet.NextNonce || w.Wallet.NextNonce == 0 && w.Generation > 0) {
 			w.Said, err = b.tx.HotWallets().Statements(w.Request.Chain, 0)
 		}
 	case withdrawal.ProvenDead:
@@ -114,7 +115,7 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 			err = b.unclaimed(w)
 		}
 		ev = e
-	case withdrawal.Refunded:
+	case withdrawal.Refunded, withdrawal.Released:
 		err = b.unclaimed(w)
 	}
 	return ev, err

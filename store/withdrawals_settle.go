@@ -157,7 +157,9 @@ func copyOf(tx WithdrawalUnit, chain uuid.UUID, generation int64) (c withdrawal.
 		}
 		c.Wallets = append(c.Wallets, of)
 	}
-	c.OnFile = func(hash string, output uint32) (bool, error) { return onFile(records, chain, hash, output) }
+	c.OnFile = func(hash string, t withdrawal.Transfer) (uuid.UUID, bool, error) {
+		return onFile(records, chain, hash, t)
+	}
 	c.MayBe = func(payee string) (all []uuid.UUID, err error) {
 		q := ListWithdrawals{Filter: withdrawal.Filter{Chain: chain, Kind: withdrawal.ListOpen}, Limit: MaxPage}
 		for {
@@ -176,10 +178,21 @@ func copyOf(tx WithdrawalUnit, chain uuid.UUID, generation int64) (c withdrawal.
 	return c, nil
 }
 
-// onFile reports whether a request has an output of a transaction on file; a filler is none.
-func onFile(records WithdrawalRecords, chain uuid.UUID, hash string, output uint32) (bool, error) {
-	owner, err := records.PaidRequest(uuid.Nil, chain, hash, true, output)
-	return owner.Valid && owner.UUID != uuid.Nil, err
+// onFile returns the request that has a transfer of a transaction on file; a filler is none.
+func onFile(records WithdrawalRecords, chain uuid.UUID, hash string, t withdrawal.Transfer) (owner uuid.UUID, whole bool, err error) {
+	found, err := records.PaidRequest(uuid.Nil, chain, hash, true, t.Output)
+	if err != nil || found.UUID == uuid.Nil {
+		return uuid.Nil, false, err
+	}
+	of, err := records.Get(found.UUID)
+	if err != nil {
+		return uuid.Nil, false, err
+	}
+	ok, whole := of[0].Explains(hash, t)
+	if !ok {
+		return uuid.Nil, false, nil
+	}
+	return found.UUID, whole, nil
 }
 
 // knownDeep looks for the highest nonce of a wallet that the copy, which was made at a moment,
@@ -227,11 +240,11 @@ func (b *candidates) unclaimed(w *withdrawal.Withdrawal) error {
 		b.claims[w.Request.Chain] = all
 	}
 	for _, s := range withdrawal.UnclaimedFor(all, &w.Request) {
-		claimed, err := onFile(b.tx.Withdrawals(), w.Request.Chain, s.Hash, uint32(s.Number))
+		claimed, _, err := onFile(b.tx.Withdrawals(), w.Request.Chain, s.Hash, s.Transfer())
 		if err != nil {
 			return err
 		}
-		if !claimed {
+		if claimed == uuid.Nil {
 			w.Unclaimed = s.Outpoint()
 			return nil
 		}

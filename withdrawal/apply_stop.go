@@ -143,6 +143,9 @@ func (p *Policy) release(c *step, e *Released) error {
 	if err := c.allowsRequest(onRelease); err != nil || !r.Held {
 		return err
 	}
+	if c.Old.Unclaimed != "" {
+		return c.refuseRequest(ErrUnclaimed, c.Old.Unclaimed)
+	}
 	reason := statemachine.Bounded(e.Reason, MaxText)
 	c.newPair()
 	r.Held = false

@@ -131,11 +131,11 @@ func (p *Policy) nonceFault(c *step, e *Prepared) error {
 
 // unknownBelow refuses a payment of a wallet of which a nonce below the chain's next one is neither on
 // file nor told as [Used]: something that is on no file has used it. The first nonce of a wallet says
-// where its numbers begin, but after a restore, when its [Bound] does.
+// where its numbers begin, but after a restore, when its [Bound] does, and the chain must have come to it.
 func (c *step) unknownBelow(chainNext uint64) error {
 	w := &c.Old.Wallet
 	known, based := w.NextNonce, w.NextNonce != 0 || c.Old.Generation == 0
-	if chainNext <= known || w.NextNonce == 0 && based {
+	if based && (chainNext <= known || w.NextNonce == 0) {
 		return nil
 	}
 	var used []uint64
@@ -151,6 +151,10 @@ func (c *step) unknownBelow(chainNext uint64) error {
 	slices.Sort(used)
 	open := Open{Chain: w.Chain, Wallet: w.ID, Point: OpenBound}
 	if !based {
+		return c.refuse(&UnsettledError{Open: open}, "")
+	}
+	if w.NextNonce == 0 && chainNext < known { // what was signed before the restore may still be mined
+		open.Point, open.Number = OpenNonce, chainNext
 		return c.refuse(&UnsettledError{Open: open}, "")
 	}
 	if known = FreeNonce(known, used); chainNext <= known {

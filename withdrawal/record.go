@@ -49,7 +49,7 @@ type Withdrawal struct {
 	Level      switches.Level `json:",omitzero"`
 	Recovering bool
 	// Unclaimed names, as hash:output, a transfer that may have paid the request, see
-	// [UnclaimedFor]; empty if there is none. Given as Level is, for Enqueued and Refunded.
+	// [UnclaimedFor]; empty if there is none. Given as Level is, for Enqueued, Refunded and Released.
 	Unclaimed string `json:",omitempty"`
 	// Owner is valid where the transaction that the event names is another
 	// request's, or, with the zero id, a filler; looked up for Broadcast, Resolved,

@@ -87,9 +87,10 @@ type Copy struct {
 	Chain      uuid.UUID
 	Wallets    []CopyWallet // each hot wallet of the chain, whatever its role and status
 	Statements []Statement  // of the chain, in this generation, in the order in which they were said
-	// OnFile reports whether a request has the transaction, or this output of it, on file or
-	// among its strays. A filler does not count.
-	OnFile func(hash string, output uint32) (bool, error)
+	// OnFile returns the request that a transfer of a transaction pays by what is on file or among the
+	// strays, see [Withdrawal.Explains]; the zero id for none. A filler does not count. Whole: it is on file
+	// without an output.
+	OnFile func(hash string, t Transfer) (owner uuid.UUID, whole bool, err error)
 	// MayBe returns the requests of the payee ([SamePayee]) that are to be paid, see [MayBePaid].
 	MayBe func(payee string) ([]uuid.UUID, error)
 }
@@ -133,10 +134,7 @@ func MayBePaid(r *Request) bool { return r.Status == RequestQueued && !r.Held }
 // points, at least 1, in the order of wallets by id; none: it may.
 func Unsettled(c Copy, limit int) ([]Open, error) {
 	u := unsettled{Copy: c, limit: max(limit, 1)}
-	if len(c.Wallets) == 0 { // nothing can have been paid
-		return nil, nil
-	}
-	if c.MadeAt().IsZero() {
+	if c.MadeAt().IsZero() { // without a wallet, too: it may have been put, and have paid, since the copy
 		u.add(Open{Point: OpenBooks})
 	}
 	wallets := slices.Clone(c.Wallets)
@@ -192,7 +190,7 @@ func knownOf(all []Statement, wallet uuid.UUID) *known {
 		case SaidThrough, SaidCoins, SaidUntil:
 			k.bound, k.coins = s, nil
 		case SaidAtDepth:
-			k.next, k.height = max(k.next, s.Number), max(k.height, s.Height)
+			k.next, k.height = s.Number, s.Height // the last word counts, since one may be a slip
 		case SaidUsed:
 			k.used = append(slices.DeleteFunc(k.used, func(was *usedTx) bool {
 				return statemachine.SameHash(was.Hash,
@@ -296,15 +294,17 @@ func (u *unsettled) nonces(w *CopyWallet, k *known) {
 // explained adds each transfer of a transaction that is no request's, not the house's own and not
 // unclaimed, and each request that an unclaimed transfer may have paid and that may be paid again.
 func (u *unsettled) explained(tx *usedTx, k *known) error {
+	once := map[uuid.UUID]bool{} // the requests that have the transaction whole, and a transfer of it
 	for _, t := range tx.pays {
 		if u.full() {
 			return nil
 		}
-		output := uint32(t.Number)
-		if ok, err := u.OnFile(t.Hash, output); ok || err != nil {
-			if err != nil {
-				return err
-			}
+		owner, whole, err := u.OnFile(t.Hash, t.Transfer())
+		if err != nil {
+			return err
+		}
+		if owner != uuid.Nil && !once[owner] {
+			once[owner] = whole
 			continue
 		}
 		at := Open{Point: OpenTransfer, Number: t.Number, Hash: t.Hash, Payee: t.Text, Amount: t.Amount}
@@ -325,6 +325,38 @@ func (u *unsettled) explained(tx *usedTx, k *known) error {
 		}
 	}
 	return nil
+}
+
+// Transfer is the transfer that a statement is about.
+func (s *Statement) Transfer() Transfer {
+	return Transfer{Output: uint32(s.Number), Payee: s.Text, AssetOnChain: s.Asset, AmountRaw: s.Amount}
+}
+
+// Explains reports whether a transaction that the request has on file, or as a stray, pays it by a
+// transfer: by the output that is on file, or, where the transaction is on file whole, by what the
+// transfer pays. What is proven dead explains nothing of a request that is not known as paid by it: it
+// is PaidBy that transaction, which the request must be told.
+func (w *Withdrawal) Explains(hash string, t Transfer) (ok, whole bool) {
+	r := &w.Request
+	open := r.Status != RequestCompleted && !w.Job.Live() && !statemachine.SameHash(r.Mined, hash) && !statemachine.SameHash(r.PaidAfter, hash)
+	pays := func(filed string, byOutput bool, output uint32) bool {
+		if whole = !byOutput; !statemachine.SameHash(filed, hash) {
+			return false
+		}
+		return byOutput && output == t.Output ||
+			whole && SamePayee(r.ToAddress, t.Payee) && w.Job.AssetOnChain == t.AssetOnChain && w.Job.AmountRaw.Cmp(t.AmountRaw) == 0
+	}
+	for i := range w.Txs {
+		if tx := &w.Txs[i]; !open && !tx.Cancel && pays(tx.Hash, tx.ByOutput, tx.Output) {
+			return true, whole
+		}
+	}
+	for i := range w.Strays {
+		if s := &w.Strays[i]; !(open && !s.SettledAt.IsZero()) && pays(s.Hash, s.ByOutput, s.Output) {
+			return true, whole
+		}
+	}
+	return false, false
 }
 
 func (s *Statement) sameOutput(o *Statement) bool {

@@ -45,7 +45,12 @@ func restoredCopy(t *testing.T, c withdrawal.Chain, w withdrawal.CopyWallet, sai
 	p.Chain = c
 	a := &after{t: t, policy: p, onFile: map[string]bool{}, queued: map[string][]uuid.UUID{},
 		Copy: withdrawal.Copy{Chain: aWallet.Chain, Wallets: []withdrawal.CopyWallet{w}}}
-	a.OnFile = func(hash string, output uint32) (bool, error) { return a.onFile[fmt.Sprint(hash, ":", output)], nil }
+	a.OnFile = func(hash string, of withdrawal.Transfer) (owner uuid.UUID, whole bool, err error) {
+		if key := fmt.Sprint(hash, ":", of.Output); a.onFile[key] {
+			owner = named(key)
+		}
+		return owner, false, nil
+	}
 	a.MayBe = func(payee string) ([]uuid.UUID, error) { return a.queued[payee], nil }
 	a.say(withdrawal.BooksRead{By: desk, Chain: aWallet.Chain, Since: t0.Add(-time.Hour), Reason: "x"})
 	a.say(said...)
@@ -150,7 +155,8 @@ func TestWhatStandsOpenAfterARestore(t *testing.T) {
 			"untold 5, untold 6"},
 		{"it knows none: what is said to be the first counts where it is lower", numbered, onFileFrom(7, 8), []withdrawal.Event{through(8, 6), atDepth(8), usedNonce(7, "b")}, "untold 6"},
 		{"a later bound", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(8, 7), through(9, 8), atDepth(9), usedNonce(8, "c")}, ""},
-		{"the chain shows less than it did", numbered, withdrawal.CopyWallet{}, []withdrawal.Event{through(8, 7), atDepth(8), atDepth(7), usedNonce(7, "b")}, ""},
+		{"the last word counts: the first one was a slip", numbered, withdrawal.CopyWallet{},
+			[]withdrawal.Event{through(8, 7), atDepth(8), atDepth(7), usedNonce(7, "b")}, "nonce 7"},
 		{"another transaction with the same nonce", numbered, withdrawal.CopyWallet{},
 			[]withdrawal.Event{usedNonce(7, "b", 1), usedNonce(7, "c"), through(8, 7), atDepth(8)}, ""},
 		{"the same transaction in another spelling, with another nonce", numbered, withdrawal.CopyWallet{},
@@ -207,13 +213,18 @@ func TestBooksAndWalletsThatStandOpen(t *testing.T) {
 	if all, _ := withdrawal.Unsettled(a.Copy, 1); len(all) != 1 {
 		t.Errorf("at most one: %v", all)
 	}
-	a.Wallets = nil
-	if got := a.open(); got != "" {
+	a.Statements, a.Wallets = nil, nil // one may have been put, and have paid, since the copy
+	if got := a.open(); got != "books" {
 		t.Errorf("open is %q", got)
+	}
+	whole := restoredCopy(t, numbered, withdrawal.CopyWallet{}, through(1, 0), atDepth(1), usedNonce(0, "a", 1, 2))
+	whole.OnFile = func(string, withdrawal.Transfer) (uuid.UUID, bool, error) { return named("one request"), true, nil }
+	if got := whole.open(); got != "transfer a:2" {
+		t.Errorf("of two equal transfers of what one request has whole %q is open", got)
 	}
 	failed := errors.New("lost")
 	b := restoredCopy(t, numbered, withdrawal.CopyWallet{}, through(1, 0), atDepth(1), usedNonce(0, "a", 1))
-	b.OnFile = func(string, uint32) (bool, error) { return true, failed }
+	b.OnFile = func(string, withdrawal.Transfer) (uuid.UUID, bool, error) { return named("x"), false, failed }
 	if _, err := withdrawal.Unsettled(b.Copy, 9); !errors.Is(err, failed) {
 		t.Errorf("what cannot be read is %v", err)
 	}
@@ -339,5 +350,57 @@ func TestANonceIsKnownByWhatTheCopyHas(t *testing.T) {
 	w.Request.Status = withdrawal.RequestQueued
 	if w.Deep(aWallet.ID, 7, t0.Add(time.Hour)) {
 		t.Error("a request that is not completed shows nothing")
+	}
+}
+
+// What a request has on file explains a transfer of the transaction: by its output, or where it is on file whole
+// by what the transfer pays; what is proven dead explains it only where the request is known as paid by it.
+func TestWhatExplainsATransfer(t *testing.T) {
+	token := named("token")
+	is := withdrawal.Transfer{Output: 3, Payee: "0xAb", AssetOnChain: token, AmountRaw: "5"}
+	with := func(change func(*withdrawal.Transfer)) withdrawal.Transfer {
+		other := is
+		change(&other)
+		return other
+	}
+	filed := func(tx withdrawal.Tx, dead int32, change func(*withdrawal.Withdrawal)) withdrawal.Withdrawal {
+		w := withdrawal.Withdrawal{Request: withdrawal.Request{Status: withdrawal.RequestQueued, ToAddress: "0xAB"},
+			Job: withdrawal.Job{AssetOnChain: token, AmountRaw: "5", TxsOnFile: 1, TxsDead: dead}, Txs: []withdrawal.Tx{tx}}
+		if change != nil {
+			change(&w)
+		}
+		return w
+	}
+	whole, output := withdrawal.Tx{Hash: "0xf"}, withdrawal.Tx{Hash: "0xf", ByOutput: true, Output: 3}
+	stray := func(settled time.Time) withdrawal.Withdrawal {
+		return filed(withdrawal.Tx{Hash: "other"}, 1, func(w *withdrawal.Withdrawal) {
+			w.Strays = []withdrawal.Stray{{Hash: "F", SettledAt: settled}}
+		})
+	}
+	for _, tt := range []struct {
+		name string
+		w    withdrawal.Withdrawal
+		of   withdrawal.Transfer
+		want bool
+	}{
+		{"its output", filed(output, 0, nil), with(func(t *withdrawal.Transfer) { t.Payee = "0xcd" }), true},
+		{"another output", filed(output, 0, nil), with(func(t *withdrawal.Transfer) { t.Output = 4 }), false},
+		{"whole", filed(whole, 0, nil), is, true},
+		{"whole, another payee", filed(whole, 0, nil), with(func(t *withdrawal.Transfer) { t.Payee = "0xcd" }), false},
+		{"whole, another asset", filed(whole, 0, nil), with(func(t *withdrawal.Transfer) { t.AssetOnChain = named("coin") }), false},
+		{"whole, another amount", filed(whole, 0, nil), with(func(t *withdrawal.Transfer) { t.AmountRaw = "6" }), false},
+		{"another transaction", filed(withdrawal.Tx{Hash: "0xe"}, 0, nil), is, false},
+		{"one that ends the payment", filed(withdrawal.Tx{Hash: "0xf", Cancel: true}, 0, nil), is, false},
+		{"proven dead", filed(whole, 1, nil), is, false},
+		{"its output, proven dead", filed(output, 1, nil), is, false},
+		{"proven dead, and known as mined", filed(whole, 1, func(w *withdrawal.Withdrawal) { w.Request.Mined = "0xF" }), is, true},
+		{"proven dead, and known as mined after a refund", filed(whole, 1, func(w *withdrawal.Withdrawal) { w.Request.PaidAfter = "0xF" }), is, true},
+		{"one of a completed request", filed(whole, 1, func(w *withdrawal.Withdrawal) { w.Request.Status = withdrawal.RequestCompleted }), is, true},
+		{"a stray", stray(time.Time{}), is, true},
+		{"a stray that is proven dead", stray(t0), is, false},
+	} {
+		if got, _ := tt.w.Explains("0xf", tt.of); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
 	}
 }

@@ -240,7 +240,7 @@ func (w *withdrawals) unsettled(t *testing.T) {
 		got.Job.Status != withdrawal.JobConfirming {
 		t.Errorf("after its import it is %v, %v", got.Request.Status, got.Job.Status)
 	}
-	if open := must(w.service.Unsettled(ctx, w.id(), 10))(t); len(open) != 0 {
+	if open := must(w.service.Unsettled(ctx, w.id(), 10))(t); len(open) != 1 || open[0].Point != withdrawal.OpenBooks {
 		t.Errorf("a chain without a wallet: %v", open)
 	}
 }
@@ -291,4 +291,53 @@ func (w *withdrawals) unclaimed(t *testing.T) {
 		AmountRaw: queued.Request.AmountRaw, Reason: "it was that one"})
 	noError(t, order(second.Request.ID), "an order, once it is claimed: ")
 	noError(t, refund(), "a refund, once it is claimed: ")
+}
+
+// explainedOnce: a transaction that a request has on file without an output explains one transfer that pays
+// what the request asks for, and no other.
+func (w *withdrawals) explainedOnce(t *testing.T) {
+	live(w.Store)
+	chain, hot := w.id(), w.id()
+	w.putWallet(t, withdrawal.HotWallet{ID: hot, Chain: chain})
+	olga := by(withdrawal.Operator, time.Time{})
+	deep := withdrawal.Block{Height: 5, Hash: "b5", Canonical: "b5", Head: 100}
+	var now time.Time
+	first, other := w.approved(t, chain, now), w.pending(t, chain, now)
+	other = w.get(t, other.Request.ID)
+	w.restored(t, 1)
+	w.do(t, first.Request.ID, withdrawal.Imported{By: by(withdrawal.System, now), Request: first.Request.ID, Job: w.id(),
+		AssetOnChain: tokenOnChain, Hash: "0x91", Wallets: []withdrawal.HotWallet{{ID: hot, Chain: chain}}})
+	first = w.get(t, first.Request.ID)
+	var transfers []withdrawal.UsedTransfer
+	for output, of := range []withdrawal.Withdrawal{first, other} {
+		transfers = append(transfers, withdrawal.UsedTransfer{Transfer: withdrawal.Transfer{Output: uint32(output), Payee: of.Request.ToAddress,
+			AssetOnChain: tokenOnChain, AmountRaw: of.Job.AmountRaw}})
+	}
+	transfers[1].AmountRaw = "7" // the payee of both, and another amount
+	for _, ev := range []withdrawal.Event{
+		withdrawal.BooksRead{By: olga, Chain: chain, Since: other.Request.CreatedAt, Reason: "x"},
+		withdrawal.Bound{By: olga, Wallet: hot, Through: 1, Source: withdrawal.PayerLog, Reason: "x"},
+		withdrawal.AtDepth{By: olga, Wallet: hot, Block: deep, Next: 1},
+		withdrawal.Used{By: olga, Wallet: hot, Block: deep, Nonce: 0, Tx: "0x91", Transfers: transfers},
+	} {
+		noError(t, w.service.Say(ctx, ev), ev, ": ")
+	}
+	opens := func(want withdrawal.OpenPoint, n int) {
+		t.Helper()
+		open := must(w.service.Unsettled(ctx, chain, 10))(t)
+		if len(open) != n || open[0].Point != want || open[0].Number != 1 {
+			t.Fatalf("open is %v, expected %v", open, want)
+		}
+	}
+	opens(withdrawal.OpenTransfer, 1)
+	noError(t, w.service.Say(ctx, withdrawal.Unclaimed{By: olga, Wallet: hot, Tx: "0x91", Transfer: transfers[1].Transfer, Reason: "x"}))
+	opens(withdrawal.OpenPayee, 2) // both are to be paid, and have this payee
+	w.do(t, first.Request.ID, withdrawal.Held{By: olga, Reason: "looked for"})
+	w.do(t, other.Request.ID, withdrawal.Held{By: olga, Reason: "looked for"})
+	w.started(t, chain)
+	refusedWith(t, errOf(w.service.Do(ctx, other.Request.ID, withdrawal.Released{By: olga})), withdrawal.ErrUnclaimed, "a release")
+	noError(t, w.service.Say(ctx, withdrawal.NotThis{By: olga, Wallet: hot, Tx: "0x91", Output: 1, Request: other.Request.ID, Reason: "x"}))
+	if got := w.do(t, other.Request.ID, withdrawal.Released{By: olga}); got.Request.Held {
+		t.Error("it is held")
+	}
 }
