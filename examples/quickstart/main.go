@@ -120,7 +120,8 @@ func serve(ctx context.Context, withdrawals *store.Withdrawals, chain uuid.UUID,
 		}
 		hash, raw := sign(w.Job)
 		stored, err := withdrawals.DoHeld(ctx, say(w, withdrawal.Prepared{By: by, Fence: fence, Hash: hash, Raw: raw}))
-		if err != nil { // stored or not, nothing was sent: the lease ends, and the record says how to go on
+		if err != nil { // stored or not, nothing was sent: once the lease has ended, the record says how to go on
+			slog.Error("not prepared", "request", w.Request.ID, "error", err)
 			return say(w)
 		}
 		if err := node.Send(ctx, raw); err != nil { // a time-out is no failure: the transaction will be looked up
