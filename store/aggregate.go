@@ -151,7 +151,7 @@ func readNow[T Clock, R any](ctx context.Context, view func(context.Context, fun
 	})
 }
 
-// next is what the rules say that an aggregate owes at the store's time.
+// next returns what the rules say that an aggregate owes at the store's time, and this time.
 func next[T Journaled, K, L comparable, A any, E spoken, C, S any](ctx context.Context, s *core[T, K, L, A, E, C], id K,
 	owed func(T, A, time.Time) (S, error)) (step S, now time.Time, err error) {
 	err = s.view(ctx, func(tx T) error {

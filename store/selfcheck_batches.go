@@ -27,7 +27,7 @@ func SelfCheckBatches[T BatchUnit](ctx context.Context, s Store[T]) error {
 	if err != nil {
 		return err
 	}
-	service.of.signed, service.members.of.signed = nil, nil // what is taken back is not logged
+	service.of.signed, service.members.of.signed = nil, nil // as in SelfCheckWithdrawals
 	begin := func(tx BatchUnit) *batchCheck {
 		c := &batchCheck{service: service.Within(tx), tx: tx, id: batch}
 		c.paymentCheck = paymentCheck{c.service.members, tx, chain, wallet, [2]uuid.UUID{uuid.New(), uuid.New()}, nil}

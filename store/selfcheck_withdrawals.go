@@ -30,7 +30,7 @@ func SelfCheckWithdrawals[T WithdrawalUnit](ctx context.Context, s Store[T]) err
 	if err != nil {
 		return err
 	}
-	service.of.signed = nil // what is taken back is not logged
+	service.of.signed = nil // the check takes its payments back, so no line says that they are on file
 	in := func(do func(*paymentCheck)) func(WithdrawalUnit) error {
 		return func(tx WithdrawalUnit) error {
 			c := &paymentCheck{service.Within(tx), tx, chain, wallet, requests, nil}

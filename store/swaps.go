@@ -245,8 +245,8 @@ func (s *swapItems[A]) list(ctx context.Context, place swap.Place, after string,
 	return read(ctx, s.view, func(tx SwapUnit) ([]A, error) { return s.records(tx).List(place, after, limit) })
 }
 
-// auditPage goes through the four tables one after the other; a place is the name of one and
-// the last id that was read of it.
+// auditPage goes through the four tables one after the other. A place is the name of a table, a
+// slash, and the last id that was read of this table.
 func (s *swapItems[A]) auditPage(ctx context.Context, after string, limit int) (string, error) {
 	if err := CheckLimit(limit); err != nil {
 		return "", err

@@ -134,7 +134,7 @@ func MayBePaid(r *Request) bool { return r.Status == RequestQueued && !r.Held }
 // points, at least 1, in the order of wallets by id; none: it may.
 func Unsettled(c Copy, limit int) ([]Open, error) {
 	u := unsettled{Copy: c, limit: max(limit, 1)}
-	if c.MadeAt().IsZero() { // without a wallet, too: it may have been put, and have paid, since the copy
+	if c.MadeAt().IsZero() { // without a wallet, too: a wallet may have been put, and have paid, since the copy was made
 		u.add(Open{Point: OpenBooks})
 	}
 	wallets := slices.Clone(c.Wallets)
@@ -190,11 +190,10 @@ func knownOf(all []Statement, wallet uuid.UUID) *known {
 		case SaidThrough, SaidCoins, SaidUntil:
 			k.bound, k.coins = s, nil
 		case SaidAtDepth:
-			k.next, k.height = s.Number, s.Height // the last word counts, since one may be a slip
+			k.next, k.height = s.Number, s.Height // the last word counts, since an earlier word may be a slip
 		case SaidUsed:
 			k.used = append(slices.DeleteFunc(k.used, func(was *usedTx) bool {
-				return statemachine.SameHash(was.Hash,
-					s.Hash)
+				return statemachine.SameHash(was.Hash, s.Hash)
 			}), &usedTx{Statement: s})
 		case SaidCoin:
 			if s.Hash == "" {
@@ -294,7 +293,7 @@ func (u *unsettled) nonces(w *CopyWallet, k *known) {
 // explained adds each transfer of a transaction that is no request's, not the house's own and not
 // unclaimed, and each request that an unclaimed transfer may have paid and that may be paid again.
 func (u *unsettled) explained(tx *usedTx, k *known) error {
-	once := map[uuid.UUID]bool{} // the requests that have the transaction whole, and a transfer of it
+	once := map[uuid.UUID]bool{} // requests that have the transaction whole, and explain a transfer of it already
 	for _, t := range tx.pays {
 		if u.full() {
 			return nil

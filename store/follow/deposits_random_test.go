@@ -196,7 +196,7 @@ func (r *random) move() {
 		_, err = ReverseDeposit(r.t.Context(), r.store, op, "olga", "a throw of dice", r.credit)
 		heights, _ := r.mined()
 		if height, in := heights[c.tx.TxHash()]; errors.Is(err, statemachine.ErrIllegal) && in && r.tip().Height-height+1 >= depth {
-			return // it came back after the consumer had filed it as shaken
+			return // the coin is in a block again since the consumer filed its deposit as shaken
 		}
 		if err != nil {
 			r.t.Fatal(err)

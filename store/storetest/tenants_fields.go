@@ -49,8 +49,9 @@ func (r *tenants) everyTenantField(t *testing.T) {
 	}
 	f.do(dunning.NoticeIntended{By: biller(), Notice: r.service.Policy().Next(f.a, f.now).Action.Key})
 	pass(8 * day)
-	f.do(dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"}, dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1",
-		Outcome: statemachine.Unknown})
+	f.do(dunning.ChargeIntended{By: biller(), Invoice: "é-1", Key: "é-1/1"},
+		dunning.ChargeAnswered{By: biller(), Invoice: "é-1", Key: "é-1/1",
+			Outcome: statemachine.Unknown})
 	pass(time.Hour)
 	f.do(dunning.ChargeMissing{By: biller(), Invoice: "é-1", Key: "é-1/1", Asked: f.now},
 		dunning.MethodSet{By: by(dunning.Host), Method: dunning.Manual}, dunning.Churned{By: biller()},

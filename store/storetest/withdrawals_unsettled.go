@@ -118,8 +118,7 @@ func (w *withdrawals) statements(t *testing.T) {
 			return r.Statements(chain, generation)
 		}), want)
 	}
-	equal("of a chain with inputs", get(func(r store.HotWalletRecords) ([]withdrawal.Statement,
-		error) {
+	equal("of a chain with inputs", get(func(r store.HotWalletRecords) ([]withdrawal.Statement, error) {
 		return r.Statements(utxos2, 1)
 	}), spent)
 	var unclaimed []withdrawal.Statement
