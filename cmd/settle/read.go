@@ -368,7 +368,7 @@ func (a *app) sentence(ctx context.Context, w *withdrawal.Withdrawal) error {
 	for _, act := range step.Actions {
 		does = append(does, act.Do.String())
 	}
-	text := ops.Sentence(w, step)
+	text := ops.Sentence(w, step, time.Time{})
 	return a.print(map[string]any{"id": w.Request.ID, "party": step.Party.String(), "due": step.Due, "actions": does, "sentence": text},
 		"%s%s", text, strings.TrimSuffix(" ("+strings.Join(does, ", ")+")", " ()"))
 }

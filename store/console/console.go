@@ -254,11 +254,15 @@ func (c *Console) item(r *request) error {
 	if err != nil {
 		return err
 	}
-	step, _, err := c.o.Services.Withdrawals.Next(r.Context(), w.Request.ID)
+	kind, err := c.o.Services.Kind("withdrawal")
 	if err != nil {
 		return err
 	}
-	offers, err := c.o.Services.WithdrawalOffers(r.Context(), w.Request.ID, r.by.ID)
+	is, err := kind.Get(r.Context(), w.Request.ID.String())
+	if err != nil {
+		return err
+	}
+	offers, err := kind.Offers(r.Context(), is, r.by.ID)
 	if err != nil {
 		return err
 	}
@@ -278,7 +282,7 @@ func (c *Console) item(r *request) error {
 	for _, tx := range w.Live() {
 		hashes = append(hashes, tx.Hash)
 	}
-	return r.page("item", map[string]any{"W": w, "Sentence": ops.Sentence(&w, step), "Offers": offers, "Trail": trail, "Hashes": hashes,
+	return r.page("item", map[string]any{"W": w, "Sentence": is.Sentence, "Offers": offers, "Trail": trail, "Hashes": hashes,
 		"Forms": said, "Approver": []string{"Approved", "Rejected"}})
 }
 

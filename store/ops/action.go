@@ -1,18 +1,15 @@
 package ops
 
 import (
-	"context"
-	"errors"
-
-	"github.com/google/uuid"
+	"fmt"
+	"strings"
 
 	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
-	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/switches"
-	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/swap"
+	"github.com/settlehq/settle/utxo"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -24,6 +21,7 @@ const (
 	Choice Source = "choice" // one of what the record has
 	Typed  Source = "typed"  // by the person, never filled in before: reasons, and evidence such as a hash or an amount
 	Read   Source = "read"   // the service brings it
+	Given  Source = "given"  // whether another field was typed: HasNonce, ByOutput
 )
 
 // Action is one event that an operator or an approver may say. What is possible is the
@@ -34,6 +32,14 @@ type Action struct {
 	Fields map[string]Source
 	// NotOffered is why a console shows no button and no form for it; empty: it does.
 	NotOffered string
+	// NotAsked are fields that the form leaves empty.
+	NotAsked []string
+	// Name of the form where one event has several; empty: that of the event.
+	Name string
+	// Fixed are fields that the form says by itself.
+	Fixed map[string]string
+	// OfJob: By.Version is that of the job.
+	OfJob bool
 }
 
 // reason is what most events ask of a person.
@@ -64,141 +70,93 @@ func TheActions() []Action {
 		return all
 	}
 	return []Action{
-		{switches.Stopped{}, reason("Scope", Choice, "Level", Choice), ""},
-		{switches.Started{}, reason("Scope", Choice, "To", Choice, "Recovery", Choice, "All", Read, "Moved", Read, "Unsettled", Read), ""},
-		{switches.Recovering{}, reason("Scope", Choice, "Level", Choice, "Generation", Record), byLaw},
+		{Event: switches.Stopped{}, Fields: reason("Scope", Choice, "Level", Choice)},
+		{Event: switches.Started{}, Fields: reason("Scope", Choice, "To", Choice, "Recovery", Choice, "All", Read, "Moved", Read, "Unsettled", Read)},
+		{Event: switches.Recovering{}, Fields: reason("Scope", Choice, "Level", Choice, "Generation", Record), NotOffered: byLaw},
 
-		{withdrawal.Approved{}, nil, ""},
-		{withdrawal.Rejected{}, reason(), ""},
-		{withdrawal.Cancelled{}, reason(), ""},
-		{withdrawal.Held{}, reason(), ""},
-		{withdrawal.Released{}, reason(), ""},
-		{withdrawal.Acknowledged{}, reason(), ""},
-		{withdrawal.Requeued{}, reason("Job", Record, "NotRefunded", Typed), ""},
-		{withdrawal.Refunded{}, evidence("Reference", "Already"), ""},
-		{withdrawal.Resolved{}, reason("Job", Record, "Sent", Typed, "Hash", Typed, "Raw", Typed, "Nonce", Typed, "HasNonce", Typed,
-			"Input", Typed, "ByOutput", Typed, "Output", Typed), ""},
-		{withdrawal.ProvenDead{}, reason("Block", Typed, "Tx", Choice, "Cause", Typed, "Other", Typed, "Nonce", Typed, "Input", Typed,
-			"NotThisPayment", Typed), ""},
-		{withdrawal.PaidBy{}, evidence("Block", "Tx", "Output", "Payee", "AssetOnChain", "AmountRaw", "Reference", "Nonce", "HasNonce",
-			"Input", "Raw", "Reverted", "GasUsed", "GasPrice"), ""},
-		{withdrawal.Revoked{}, from("Revocation", Choice), byHolder},
-		{withdrawal.BatchRevoked{}, from("Revocation", Choice, "ofBatch", Read), byHolder},
-		{withdrawal.BatchMined{}, evidence("ofBatch", "Block", "Tx", "Reverted", "GasUsed", "GasPrice", "Transfers", "Nonce", "HasNonce", "Input",
-			"Looked"), byFile},
-		{withdrawal.Bound{}, evidence("Wallet", "Through", "From", "Coins", "Barrier", "Source", "SignerEnded"), byLaw},
-		{withdrawal.AtDepth{}, evidence("Wallet", "Block", "Next"), byLaw},
-		{withdrawal.Used{}, evidence("Wallet", "Tx", "Block", "Nonce", "Inputs", "Reverted", "Transfers", "Coins"), byLaw},
-		{withdrawal.Unclaimed{}, evidence("Wallet", "Tx", "Transfer"), byLaw},
-		{withdrawal.BooksRead{}, evidence("Chain", "Since"), byLaw},
-		{withdrawal.NotThis{}, evidence("Wallet", "Tx", "Output", "Request"), byLaw},
-		{withdrawal.Dropped{}, evidence("Wallet", "Tx", "Output"), byLaw},
+		{Event: withdrawal.Approved{}},
+		{Event: withdrawal.Rejected{}, Fields: reason()},
+		{Event: withdrawal.Cancelled{}, Fields: reason()},
+		{Event: withdrawal.Held{}, Fields: reason()},
+		{Event: withdrawal.Released{}, Fields: reason()},
+		{Event: withdrawal.Acknowledged{}, Fields: reason()},
+		{Event: withdrawal.Requeued{}, Fields: reason("Job", Record, "NotRefunded", Typed)},
+		{Event: withdrawal.Refunded{}, Fields: evidence("Reference"), NotAsked: []string{"Already"}},
+		{Event: withdrawal.Resolved{}, Name: "NotSent", Fields: reason("Job", Record),
+			NotAsked: []string{"Sent", "Hash", "Raw", "Nonce", "HasNonce", "Input", "ByOutput", "Output"}, OfJob: true},
+		{Event: withdrawal.Resolved{}, Name: "Sent", Fields: reason("Job", Record, "Hash", Typed, "Raw", Typed, "Nonce", Typed, "HasNonce", Given,
+			"Input", Typed, "ByOutput", Given, "Output", Typed), Fixed: map[string]string{"Sent": "true"}, OfJob: true},
+		{Event: withdrawal.ProvenDead{}, Fields: reason("Block", Typed, "Tx", Choice, "Cause", Typed, "Other", Typed, "Nonce", Typed, "Input", Typed,
+			"NotThisPayment", Typed), OfJob: true},
+		{Event: withdrawal.PaidBy{}, Fields: reason("Block", Typed, "Tx", Typed, "Output", Typed, "Payee", Typed, "AssetOnChain", Typed,
+			"AmountRaw", Typed, "Reference", Typed, "Nonce", Typed, "HasNonce", Given, "Input", Typed, "Raw", Typed), NotAsked: []string{"Reverted", "GasUsed", "GasPrice"}, OfJob: true},
+		{Event: withdrawal.Revoked{}, Fields: from("Revocation", Choice), NotOffered: byHolder},
+		{Event: withdrawal.BatchRevoked{}, Fields: from("Revocation", Choice, "ofBatch", Read), NotOffered: byHolder},
+		{Event: withdrawal.BatchMined{}, Fields: evidence("ofBatch", "Block", "Tx", "Reverted", "GasUsed", "GasPrice", "Transfers", "Nonce", "HasNonce", "Input",
+			"Looked"), NotOffered: byFile},
+		{Event: withdrawal.Bound{}, Fields: evidence("Wallet", "Through", "From", "Coins", "Barrier", "Source", "SignerEnded"), NotOffered: byLaw},
+		{Event: withdrawal.AtDepth{}, Fields: evidence("Wallet", "Block", "Next"), NotOffered: byLaw},
+		{Event: withdrawal.Used{}, Fields: evidence("Wallet", "Tx", "Block", "Nonce", "Inputs", "Reverted", "Transfers", "Coins"), NotOffered: byLaw},
+		{Event: withdrawal.Unclaimed{}, Fields: evidence("Wallet", "Tx", "Transfer"), NotOffered: byLaw},
+		{Event: withdrawal.BooksRead{}, Fields: evidence("Chain", "Since"), NotOffered: byLaw},
+		{Event: withdrawal.NotThis{}, Fields: evidence("Wallet", "Tx", "Output", "Request"), NotOffered: byLaw},
+		{Event: withdrawal.Dropped{}, Fields: evidence("Wallet", "Tx", "Output"), NotOffered: byLaw},
 
-		{swap.RefundOrdered{}, reason(), ""},
-		{swap.QuarantineOrdered{}, reason(), ""},
-		{swap.Requeued{}, reason("Control", Read), ""},
-		{swap.Held{}, reason(), ""},
-		{swap.Released{}, reason(), ""},
-		{swap.NotSent{}, reason("Number", Choice, "TxID", Typed, "Height", Typed), ""},
-		{swap.PaidBy{}, reason("Action", Choice, "TxID", Typed, "Amount", Typed, "Rival", Read), ""},
-		{swap.Dropped{}, reason(), ""},
-		{swap.Acknowledged{}, reason("Number", Choice), ""},
-		{swap.Settled{}, evidence("Reference"), ""},
-		{swap.Revoked{}, from("Revocation", Choice), byHolder},
+		{Event: swap.RefundOrdered{}, Fields: reason()},
+		{Event: swap.QuarantineOrdered{}, Fields: reason()},
+		{Event: swap.Requeued{}, Fields: reason("Control", Read)},
+		{Event: swap.Held{}, Fields: reason()},
+		{Event: swap.Released{}, Fields: reason()},
+		{Event: swap.NotSent{}, Fields: reason("Number", Choice, "TxID", Typed, "Height", Typed, "At", Typed)},
+		{Event: swap.PaidBy{}, Fields: reason("Action", Choice, "TxID", Typed, "Amount", Typed, "Rival", Read)},
+		{Event: swap.Dropped{}, Fields: reason()},
+		{Event: swap.Acknowledged{}, Fields: reason("Number", Choice)},
+		{Event: swap.Settled{}, Fields: evidence("Reference")},
+		{Event: swap.Revoked{}, Fields: from("Revocation", Choice), NotOffered: byHolder},
 
-		{refresh.Enqueued{}, from("Job", Read, "Credentials", Typed, "Cause", Choice, "Recipient", Typed, "Asset", Typed),
-			"it carries credentials: by the host"},
-		{refresh.Locked{}, from("Fence", Read), "the lock is of work in a process: by the host"},
-		{refresh.Unlocked{}, from("Fence", Read), "the lock is of work in a process: by the host"},
-		{refresh.Revoked{}, from("Revocation", Choice), byHolder},
+		{Event: refresh.Enqueued{}, Fields: from("Job", Read, "Credentials", Typed, "Cause", Choice, "Recipient", Typed, "Asset", Typed),
+			NotOffered: "it carries credentials: by the host"},
+		{Event: refresh.Locked{}, Fields: from("Fence", Read), NotOffered: "the lock is of work in a process: by the host"},
+		{Event: refresh.Unlocked{}, Fields: from("Fence", Read), NotOffered: "the lock is of work in a process: by the host"},
+		{Event: refresh.Revoked{}, Fields: from("Revocation", Choice), NotOffered: byHolder},
 
-		{relaysync.Created{}, from("Relay", Typed, "Tenant", Typed, "Subdomain", Typed, "Config", Typed), byHost},
-		{relaysync.Updated{}, from("Revision", Record, "Subdomain", Typed, "Config", Typed), byHost},
-		{relaysync.Activated{}, from("Revision", Record), ""},
-		{relaysync.Deactivated{}, from("Revision", Record), ""},
-		{relaysync.Deleted{}, nil, byHost},
-		{relaysync.Reconciled{}, nil, ""},
-		{relaysync.Retried{}, reason(), ""},
-		{relaysync.Recreated{}, reason(), ""},
-		{relaysync.Revoked{}, from("Revocation", Choice), byHolder},
+		{Event: relaysync.Created{}, Fields: from("Relay", Typed, "Tenant", Typed, "Subdomain", Typed, "Config", Typed), NotOffered: byHost},
+		{Event: relaysync.Updated{}, Fields: from("Revision", Record, "Subdomain", Typed, "Config", Typed), NotOffered: byHost},
+		{Event: relaysync.Activated{}, Fields: from("Revision", Record)},
+		{Event: relaysync.Deactivated{}, Fields: from("Revision", Record)},
+		{Event: relaysync.Deleted{}, NotOffered: byHost},
+		{Event: relaysync.Reconciled{}},
+		{Event: relaysync.Retried{}, Fields: reason()},
+		{Event: relaysync.Recreated{}, Fields: reason()},
+		{Event: relaysync.Revoked{}, Fields: from("Revocation", Choice), NotOffered: byHolder},
 
-		{dunning.Enrolled{}, from("Tenant", Typed, "Method", Typed, "BillingAnchor", Typed), byHost},
-		{dunning.MethodSet{}, from("Method", Typed), byHost},
-		{dunning.Issued{}, from("Invoice", Typed, "Amount", Typed, "CreatedAt", Typed, "Taken", Read), byHost},
-		{dunning.Amended{}, from("Invoice", Choice, "Amount", Typed), ""},
-		{dunning.Paid{}, from("Invoice", Choice, "Method", Typed, "Payment", Typed), ""},
-		{dunning.Voided{}, from("Invoice", Choice), ""},
-		{dunning.Provisioned{}, nil, byHost},
-		{dunning.Reinstated{}, nil, ""},
-		{dunning.Resolved{}, reason("Invoice", Choice, "Key", Choice, "Outcome", Typed), ""},
-		{dunning.Acknowledged{}, reason("Invoice", Choice, "Key", Choice), ""},
+		{Event: dunning.Enrolled{}, Fields: from("Tenant", Typed, "Method", Typed, "BillingAnchor", Typed), NotOffered: byHost},
+		{Event: dunning.MethodSet{}, Fields: from("Method", Typed), NotOffered: byHost},
+		{Event: dunning.Issued{}, Fields: from("Invoice", Typed, "Amount", Typed, "CreatedAt", Typed, "Taken", Read), NotOffered: byHost},
+		{Event: dunning.Amended{}, Fields: from("Invoice", Choice, "Amount", Typed)},
+		{Event: dunning.Paid{}, Fields: from("Invoice", Choice, "Method", Typed, "Payment", Typed)},
+		{Event: dunning.Voided{}, Fields: from("Invoice", Choice)},
+		{Event: dunning.Provisioned{}, NotOffered: byHost},
+		{Event: dunning.Reinstated{}},
+		{Event: dunning.Resolved{}, Fields: reason("Invoice", Choice, "Key", Choice, "Outcome", Typed)},
+		{Event: dunning.Acknowledged{}, Fields: reason("Invoice", Choice, "Key", Choice)},
+
+		{Event: utxo.Invalidated{}, Fields: reason("ID", Record)},
+		{Event: utxo.Labelled{}, Fields: from("ID", Record, "Label", Typed)},
 	}
 }
 
-// Offer is what one action would do to a record as it is now.
-type Offer struct {
-	Event string // name of the event, such as "Cancelled"
-	// Moves are what it would move. None, with neither Form nor Why: it is so already.
-	Moves []store.TriedMove
-	// Form: whether it is taken depends on what a person types first.
-	Form bool
-	// Why is the sentence of the refusal; empty if it is not refused.
-	Why string
+// As is the name of an action in links and commands.
+func (a *Action) As() string {
+	if a.Name != "" {
+		return a.Name
+	}
+	_, event, _ := strings.Cut(fmt.Sprintf("%T", a.Event), ".")
+	return event
 }
 
-// WithdrawalOffers asks the law what an operator or an approver could say of a request now:
-// each event that is offered is tried with what the record has, and with nothing typed but a
-// reason. Who would speak matters: nobody approves what they have asked for. It stores
-// nothing.
-func (s *Services) WithdrawalOffers(ctx context.Context, request uuid.UUID, actor string) ([]Offer, error) {
-	if s.Withdrawals == nil {
-		return nil, store.ErrNoDomain
-	}
-	w, err := s.Withdrawals.Get(ctx, request)
-	if err != nil {
-		return nil, err
-	}
-	var all []Offer
-	for _, ev := range probes(&w, actor) {
-		offer := Offer{Event: statemachine.EventName(ev)}
-		var err error
-		_, offer.Moves, err = s.Withdrawals.Try(ctx, request, ev)
-		switch {
-		case errors.Is(err, statemachine.ErrInvalid):
-			offer.Form = true
-		case statemachine.CodeOf(err) != "":
-			offer.Why = err.Error()
-		case err != nil:
-			return nil, err
-		}
-		all = append(all, offer)
-	}
-	return all, nil
-}
-
-// probes are the events of a withdrawal that are offered, with what the record has. What is
-// evidence is left empty.
-func probes(w *withdrawal.Withdrawal, actor string) []withdrawal.Event {
-	const why = "would it be taken?"
-	ofRequest := func(role withdrawal.Role) withdrawal.By {
-		return withdrawal.By{Actor: actor, Role: role, Version: w.Request.Version}
-	}
-	by, ofJob := ofRequest(withdrawal.Operator), withdrawal.By{Actor: actor, Role: withdrawal.Operator, Version: w.Job.Version}
-	all := []withdrawal.Event{
-		withdrawal.Approved{By: ofRequest(withdrawal.Approver)},
-		withdrawal.Rejected{By: ofRequest(withdrawal.Approver), Reason: why},
-		withdrawal.Cancelled{By: by, Reason: why},
-		withdrawal.Held{By: by, Reason: why},
-		withdrawal.Released{By: by, Reason: why},
-		withdrawal.Acknowledged{By: by, Reason: why},
-		withdrawal.Requeued{By: by, Job: w.Job.ID, Reason: why},
-		withdrawal.Refunded{By: by, Reason: why},
-		withdrawal.Resolved{By: ofJob, Job: w.Job.ID, Reason: why},
-		withdrawal.PaidBy{By: ofJob, Reason: why},
-	}
-	dead := withdrawal.ProvenDead{By: ofJob, Reason: why}
-	if live := w.Live(); len(live) > 0 {
-		dead.Tx = live[0].Hash
-	}
-	return append(all, dead)
+// Approves reports whether an approver says it, and no operator.
+func (a *Action) Approves() bool {
+	ev, is := a.Event.(withdrawal.Event)
+	return is && withdrawal.Speakers(ev).Has(withdrawal.Approver)
 }

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/settlehq/settle/refresh"
@@ -30,20 +29,24 @@ func TestActionsAreWhatPeopleMaySay(t *testing.T) {
 	spoken(&want, refresh.Events(), refresh.Speakers, refresh.Operator)
 	spoken(&want, relaysync.Events(), relaysync.Speakers, relaysync.Operator)
 	spoken(&want, dunning.Events(), dunning.Speakers, dunning.Operator)
+	want = append(want, "utxo.Invalidated", "utxo.Labelled")
 	var got []string
 	for _, a := range TheActions() {
 		name := fmt.Sprintf("%T", a.Event)
-		got = append(got, name)
+		if !slices.Contains(got, name) { // one event may have several forms
+			got = append(got, name)
+		}
 		of := reflect.TypeOf(a.Event)
 		fields := map[string]bool{}
 		for i := range of.NumField() {
 			field := of.Field(i).Name
-			if fields[field] = true; field != "By" && a.Fields[field] == "" {
+			_, fixed := a.Fixed[field]
+			if fields[field] = true; field != "By" && a.Fields[field] == "" && !fixed && !slices.Contains(a.NotAsked, field) {
 				t.Errorf("%s: where does %s come from?", name, field)
 			}
 		}
 		for field := range a.Fields {
-			if !fields[field] {
+			if !fields[field] && field != "At" { // of By
 				t.Errorf("%s has no %s", name, field)
 			}
 		}
@@ -69,23 +72,18 @@ func TestEvidenceIsTyped(t *testing.T) {
 			}
 		}
 	}
-	w := withdrawal.Withdrawal{}
-	for _, ev := range probes(&w, "olga") {
+	for _, a := range TheActions() { // what a probe says beside its head is the reason
+		ev, err := a.event(map[string]any{}, nil, Said{Actor: "olga", Fields: map[string]string{}, probe: true})
+		if err != nil {
+			t.Errorf("%T: %v", a.Event, err)
+			continue
+		}
 		v := reflect.ValueOf(ev)
 		for i := range v.NumField() {
-			if f := v.Type().Field(i).Name; f != "Reason" && slices.Contains(evidence, f) && !v.Field(i).IsZero() {
+			if f := v.Type().Field(i).Name; slices.Contains(evidence, f) && !v.Field(i).IsZero() {
 				t.Errorf("%T: %s is filled in", ev, f)
 			}
 		}
-	}
-	offered := 0
-	for _, a := range TheActions() {
-		if a.NotOffered == "" && strings.HasPrefix(fmt.Sprintf("%T", a.Event), "withdrawal.") {
-			offered++
-		}
-	}
-	if got := len(probes(&w, "olga")); got != offered {
-		t.Errorf("%d events are tried, and %d are offered", got, offered)
 	}
 }
 
@@ -95,23 +93,26 @@ func TestWithdrawalOffers(t *testing.T) {
 	both(t, func(t *testing.T, h *house) {
 		h.wallet()
 		w := h.review()
-		offers, err := h.WithdrawalOffers(t.Context(), w.Request.ID, "olga")
+		k := h.withdrawals()
+		shown, err := k.Get(t.Context(), w.Request.ID.String())
+		h.check(err)
+		offers, err := k.Offers(t.Context(), shown, "olga")
 		h.check(err)
 		got := map[string]string{}
 		for _, o := range offers {
 			switch {
 			case o.Form:
-				got[o.Event] = "form"
+				got[o.As()] = "form"
 			case o.Why != "":
-				got[o.Event] = "refused"
+				got[o.As()] = "refused"
 			case len(o.Moves) == 0:
-				got[o.Event] = "already so"
+				got[o.As()] = "already so"
 			default:
-				got[o.Event] = o.Moves[0].To
+				got[o.As()] = o.Moves[0].To
 			}
 		}
 		want := map[string]string{"Approved": "refused", "Rejected": "refused", "Cancelled": "refused", "Held": "queued",
-			"Released": "already so", "Acknowledged": "refused", "Requeued": "refused", "Refunded": "refused", "Resolved": "pending",
+			"Released": "already so", "Acknowledged": "refused", "Requeued": "refused", "Refunded": "refused", "NotSent": "pending", "Sent": "form",
 			"PaidBy": "form", "ProvenDead": "refused"} // no transaction is on file that could be dead
 		for _, event := range slices.Sorted(maps.Keys(want)) {
 			if got[event] != want[event] {

@@ -59,11 +59,12 @@ type Services struct {
 	WalletIDs   []utxo.WalletID // whose statistics are read
 
 	depositMinimum int64
+	walletPolicy   utxo.Policy
 }
 
 // NewServices makes the services of the domains that a database was opened with.
 func NewServices(db *sqlstore.Store, p Policies) (s Services, err error) {
-	s = Services{DB: db, Journal: store.NewJournal(db), depositMinimum: p.DepositMinimum}
+	s = Services{DB: db, Journal: store.NewJournal(db), depositMinimum: p.DepositMinimum, walletPolicy: p.Wallets}
 	if s.Switches, err = store.NewSwitches(db); err == nil {
 		s.Processes, err = store.NewProcesses(db)
 	}

@@ -1,0 +1,198 @@
+package ops_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/settlehq/settle/internal/opsseed"
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/store/ops"
+)
+
+// Each kind of record is shown, listed, found and tried in the same way, its trail replays, and asking leaves nothing behind.
+func TestEachKindIsAskedTheSame(t *testing.T) {
+	opsseed.Both(t, func(t *testing.T, h *opsseed.House) {
+		ctx := t.Context()
+		h.HotWallet()
+		records := h.Others()
+		records["withdrawal"] = h.Review().Request.ID.String()
+		journal := len(h.Lines())
+		var names []string
+		for _, k := range h.Kinds() {
+			names = append(names, k.Name)
+			is, err := k.Get(ctx, records[k.Name])
+			h.Check(err)
+			if is.Sentence == "" || is.Seen == "" || is.Version < 1 || len(is.Trail) == 0 || is.Unsound != "" || is.State == "" {
+				t.Errorf("%s is %+v", k.Name, is)
+			}
+			listed := false
+			for _, name := range k.Lists {
+				page, err := k.List(ctx, ops.List{Name: name, Limit: 10})
+				h.Check(err)
+				listed = listed || slices.ContainsFunc(page.Rows, func(r ops.Row) bool { return r.ID == is.ID })
+			}
+			if !listed {
+				t.Errorf("no list has the %s", k.Name)
+			}
+			found, err := h.Find(ctx, " "+records[k.Name]+" ")
+			h.Check(err)
+			if len(found) != 1 || found[0].Kind.Name != k.Name || found[0].ID != is.ID {
+				t.Errorf("%s is found as %+v", records[k.Name], found)
+			}
+			offers, err := k.Offers(ctx, is, "olga")
+			h.Check(err)
+			if len(offers) != len(k.Actions()) {
+				t.Errorf("%s: %d offers of %d actions", k.Name, len(offers), len(k.Actions()))
+			}
+			for _, o := range offers {
+				for _, in := range is.Inputs(o.Action) {
+					if in.Needed && len(in.Choices) == 0 {
+						t.Errorf("%s.%s: %s cannot be answered", k.Name, o.As(), in.Name)
+					}
+				}
+				if o.Form && o.Why == "" && len(is.Inputs(o.Action)) == 0 {
+					t.Errorf("%s.%s is a form without a field", k.Name, o.As())
+				}
+			}
+		}
+		if len(names) != 7 {
+			t.Errorf("the kinds are %q", names)
+		}
+		if got := h.Lines(); len(got) != journal {
+			t.Errorf("asking is in the journal: %+v", got[journal:])
+		}
+		if _, err := h.Kind("none"); !errors.Is(err, statemachine.ErrNotFound) {
+			t.Errorf("an unknown kind: %v", err)
+		}
+	})
+}
+
+// said are one action of each domain that is taken of what is seeded.
+var said = map[string]ops.Said{
+	"withdrawal": {Action: "NotSent", Fields: map[string]string{"Reason": "the signer has never heard of r7"}},
+	"deposit":    {Action: "Released", Fields: map[string]string{"Reason": "answered"}},
+	"credit":     {Action: "Held", Fields: map[string]string{"Reason": "a question"}},
+	"relay":      {Action: "Retried", Fields: map[string]string{"Reason": "the server is back"}},
+	"tenant":     {Action: "Acknowledged", Fields: map[string]string{"Invoice": "january", "Key": "stripe:pi_1", "Reason": "given back"}},
+	"wallet":     {Action: "Invalidated", Fields: map[string]string{"Reason": "no node takes it"}},
+}
+
+// What is said of any domain moves the record that was seen, once, and the journal has it; what was seen otherwise is refused.
+func TestEventsOfEachDomainAreSaid(t *testing.T) {
+	opsseed.Both(t, func(t *testing.T, h *opsseed.House) {
+		ctx := t.Context()
+		h.HotWallet()
+		records := h.Others()
+		records["withdrawal"] = h.Review().Request.ID.String()
+		for _, name := range slices.Sorted(maps.Keys(said)) {
+			k, err := h.Kind(name)
+			h.Check(err)
+			is, err := k.Get(ctx, records[name])
+			h.Check(err)
+			s := said[name]
+			s.Actor, s.Via, s.Seen, s.Version = "olga", "test", is.Seen, is.Version
+			if name == "withdrawal" {
+				s.Version = is.Job
+			}
+			moves, err := k.Try(ctx, is, s)
+			if err != nil || len(moves) == 0 {
+				t.Errorf("%s: tried, %+v, %v", name, moves, err)
+			}
+			other := s
+			other.Seen = "another"
+			if err := k.Say(ctx, is, other); !errors.Is(err, statemachine.ErrConflict) {
+				t.Errorf("%s: seen otherwise, %v", name, err)
+			}
+			h.Check(k.Say(ctx, is, s))
+			after, err := k.Get(ctx, records[name])
+			h.Check(err)
+			if after.Seen == is.Seen || after.Unsound != "" {
+				t.Errorf("%s is as before: %+v", name, after)
+			}
+			if err := k.Say(ctx, after, s); err != nil && !errors.Is(err, statemachine.ErrConflict) {
+				t.Errorf("%s: said twice, %v", name, err)
+			}
+			if again, err := k.Get(ctx, records[name]); err != nil || again.Seen != after.Seen {
+				t.Errorf("%s: said twice moves it: %v", name, err)
+			}
+		}
+		got := h.Lines()
+		for domain := range map[string]bool{"withdrawals": true, "swaps": true, "relays": true, "wallets": true} {
+			if !slices.ContainsFunc(got, func(l statemachine.JournalLine) bool {
+				return l.Domain == domain && l.Actor == "olga" && l.Via == "test" && l.Outcome == statemachine.JournalDone
+			}) {
+				t.Errorf("the journal has nothing of %s: %+v", domain, got)
+			}
+		}
+	})
+}
+
+// A hand of a form cannot set what it does not ask for, nor answer with what is no answer.
+func TestFormsTakeWhatTheyAskFor(t *testing.T) {
+	h := opsseed.New(t, 1)
+	h.HotWallet()
+	w := h.Review()
+	k, err := h.Kind("withdrawal")
+	h.Check(err)
+	is, err := k.Get(t.Context(), w.Request.ID.String())
+	h.Check(err)
+	for _, fields := range []map[string]string{{"Actor": "somebody"}, {"Job": w.Job.ID.String()}, {"Already": "yes"}, {"Nonce": "many"}, {"Raw": "xyz"}} {
+		if _, err := k.Try(t.Context(), is, ops.Said{Action: "Sent", Actor: "olga", Version: is.Job, Fields: fields}); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%v: %v", fields, err)
+		}
+	}
+	for _, s := range []ops.Said{
+		{Action: "Requeued", Fields: map[string]string{"Reason": "again"}}, // whether it was refunded is not answered
+		{Action: "Requeued", Fields: map[string]string{"Reason": "again", "NotRefunded": "perhaps"}},
+		{Action: "ProvenDead", Fields: map[string]string{"Reason": "x", "NotThisPayment": "yes", "Cause": "boredom"}},
+	} {
+		s.Actor = "olga"
+		if _, err := k.Try(t.Context(), is, s); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("%+v: %v", s, err)
+		}
+	}
+	if _, err := k.Try(t.Context(), is, ops.Said{Action: "BatchMined", Actor: "olga"}); !errors.Is(err, statemachine.ErrNotFound) {
+		t.Errorf("what is not offered: %v", err)
+	}
+	offers, err := k.Offers(t.Context(), is, "olga")
+	h.Check(err)
+	for _, o := range offers {
+		if o.As() == "Requeued" && o.Why == "" {
+			t.Error("what the law refuses is a form")
+		}
+	}
+}
+
+// The sentence of a review says since when, and why paying again is not safe.
+func TestSentenceOfReview(t *testing.T) {
+	h := opsseed.New(t, 1)
+	h.HotWallet()
+	k, err := h.Kind("withdrawal")
+	h.Check(err)
+	is, err := k.Get(t.Context(), h.Review().Request.ID.String())
+	h.Check(err)
+	since := is.Trail[len(is.Trail)-1].At.UTC().Format(time.RFC3339)
+	want := "In review since " + since + ". An operator must decide; nothing happens before. Paying again is not safe: reference r7 was called."
+	if is.Sentence != want {
+		t.Errorf("%s\nnot\n%s", is.Sentence, want)
+	}
+	m := is.Masked()
+	if strings.Contains(m.Payee, "customer"[:4]) || m.Payee != "payee-...omer" {
+		t.Errorf("masked, it is %q", m.Payee)
+	}
+	for _, f := range m.Fields {
+		if f.Text == opsseed.Payee || f.Text == opsseed.Hostile || f.Secret {
+			t.Errorf("%+v is not masked", f)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := k.Get(ctx, is.ID); err == nil {
+		t.Error("a read that was called off is answered")
+	}
+}
