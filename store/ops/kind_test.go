@@ -9,14 +9,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settlehq/settle/internal/opsseed"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store/ops"
+	"github.com/settlehq/settle/store/ops/opstest"
 )
 
 // Each kind of record is shown, listed, found and tried in the same way, its trail replays, and asking leaves nothing behind.
 func TestEachKindIsAskedTheSame(t *testing.T) {
-	opsseed.Both(t, func(t *testing.T, h *opsseed.House) {
+	opstest.Both(t, func(t *testing.T, h *opstest.House) {
 		ctx := t.Context()
 		h.HotWallet()
 		records := h.Others()
@@ -84,7 +84,7 @@ var said = map[string]ops.Said{
 
 // What is said of any domain moves the record that was seen, once, and the journal has it; what was seen otherwise is refused.
 func TestEventsOfEachDomainAreSaid(t *testing.T) {
-	opsseed.Both(t, func(t *testing.T, h *opsseed.House) {
+	opstest.Both(t, func(t *testing.T, h *opstest.House) {
 		ctx := t.Context()
 		h.HotWallet()
 		records := h.Others()
@@ -134,7 +134,7 @@ func TestEventsOfEachDomainAreSaid(t *testing.T) {
 
 // A hand of a form cannot set what it does not ask for, nor answer with what is no answer.
 func TestFormsTakeWhatTheyAskFor(t *testing.T) {
-	h := opsseed.New(t, 1)
+	h := opstest.New(t, 1)
 	h.HotWallet()
 	w := h.Review()
 	k, err := h.Kind("withdrawal")
@@ -170,7 +170,7 @@ func TestFormsTakeWhatTheyAskFor(t *testing.T) {
 
 // The sentence of a review says since when, and why paying again is not safe.
 func TestSentenceOfReview(t *testing.T) {
-	h := opsseed.New(t, 1)
+	h := opstest.New(t, 1)
 	h.HotWallet()
 	k, err := h.Kind("withdrawal")
 	h.Check(err)
@@ -186,7 +186,7 @@ func TestSentenceOfReview(t *testing.T) {
 		t.Errorf("masked, it is %q", m.Payee)
 	}
 	for _, f := range m.Fields {
-		if f.Text == opsseed.Payee || f.Text == opsseed.Hostile || f.Secret {
+		if f.Text == opstest.Payee || f.Text == opstest.Hostile || f.Secret {
 			t.Errorf("%+v is not masked", f)
 		}
 	}

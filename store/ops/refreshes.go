@@ -72,14 +72,16 @@ func (s *Services) refreshes() *Kind {
 		if w.Wallet.XpubVan == "" {
 			return nil, fmt.Errorf("%w: no such wallet", statemachine.ErrNotFound)
 		}
-		is := &Item{Kind: k.Name, ID: xpub, State: w.Wallet.Status.String(), Version: w.Wallet.Version, Sentence: waits(step.Party, refresh.Operator, step.Due, "")}
+		is := &Item{Kind: k.Name, ID: xpub, State: w.Wallet.Status.String(), Version: w.Wallet.Version, Sentence: waits(step.Party,
+			refresh.Operator, step.Due, "")}
 		if step.Idle {
 			is.Sentence = "Nothing is owed: no job is live and nothing is watched."
 		}
 		for _, c := range s.Refreshes.Policy().ByCause([]refresh.Work{w}, now) {
 			is.put("waits for", c.Cause.Reason)
 		}
-		is.put("slot", w.Wallet.Slot, "held by", w.Wallet.Lease.Holder, "held until", w.Wallet.Lease.Until, "unserved since", w.Wallet.UnservedSince,
+		is.put("slot", w.Wallet.Slot, "held by", w.Wallet.Lease.Holder, "held until", w.Wallet.Lease.Until, "unserved since",
+			w.Wallet.UnservedSince,
 			"rounds that hung", w.Wallet.HungRounds, "not before", w.Wallet.NotBefore, "made", w.Wallet.CreatedAt)
 		jobs := Table{Name: "Jobs", Columns: []string{"job", "state", "cause", "attempts", "not before", "held by", "made", "error"}}
 		seen := []any{}

@@ -36,8 +36,9 @@ func (s *Services) relays() *Kind {
 	if s.Relays == nil {
 		return nil
 	}
-	k := &Kind{Name: "relay", Domain: store.DomainRelays, Machine: relaysync.Machine.Name(), events: "relaysync", Review: []string{forOperator},
-		Lists: []string{forOperator, "pending", everything}}
+	k := &Kind{Name: "relay", Domain: store.DomainRelays, Machine: relaysync.Machine.Name(), events: "relaysync",
+		Review: []string{forOperator},
+		Lists:  []string{forOperator, "pending", everything}}
 	k.list = listed(map[string]func(context.Context, string, int) ([]string, error){
 		forOperator: s.Relays.ForOperator, "pending": s.Relays.Pending,
 		everything: func(ctx context.Context, after string, n int) ([]string, error) {
@@ -63,7 +64,8 @@ func (s *Services) relays() *Kind {
 		if err := is.tell(err, lines(trail)); err != nil {
 			return nil, err
 		}
-		is.put("tenant", r.Relay.Tenant, "subdomain", r.Relay.Subdomain, "status", r.Relay.Status, "synced", r.Relay.Synced, "revision", r.Relay.Revision,
+		is.put("tenant", r.Relay.Tenant, "subdomain", r.Relay.Subdomain, "status", r.Relay.Status, "synced", r.Relay.Synced, "revision",
+			r.Relay.Revision,
 			"*last error", r.Relay.SyncError, "due", r.Timer.Due, "retries exhausted", r.Timer.Exhausted, "owed since", r.Timer.Since,
 			"held by", r.Timer.Lease.Holder, "held until", r.Timer.Lease.Until, "failures in a row", r.History.Streak, "made", r.Relay.CreatedAt,
 			"deleted", r.Relay.DeletedAt)
@@ -89,9 +91,11 @@ func (s *Services) tenants() *Kind {
 	if s.Tenants == nil {
 		return nil
 	}
-	k := &Kind{Name: "tenant", Domain: store.DomainRelays, Machine: dunning.TenantMachine.Name(), events: "dunning", Review: []string{forOperator},
-		Lists: []string{forOperator, everything}}
-	k.list = listed(map[string]func(context.Context, string, int) ([]string, error){forOperator: s.Tenants.ForOperator, everything: s.Tenants.List},
+	k := &Kind{Name: "tenant", Domain: store.DomainRelays, Machine: dunning.TenantMachine.Name(), events: "dunning",
+		Review: []string{forOperator},
+		Lists:  []string{forOperator, everything}}
+	k.list = listed(map[string]func(context.Context, string, int) ([]string, error){forOperator: s.Tenants.ForOperator,
+		everything: s.Tenants.List},
 		func(ctx context.Context, id string) (Row, error) {
 			a, err := s.Tenants.Get(ctx, id)
 			if err != nil {
@@ -124,9 +128,11 @@ func (s *Services) tenants() *Kind {
 		if err := is.tell(err, lines(trail)); err != nil {
 			return nil, err
 		}
-		is.put("method", t.Method, "churned", t.ChurnedAt, "reinstated", t.ReinstatedAt, "*last payment error", t.PaymentError, "last notice", t.Notice,
+		is.put("method", t.Method, "churned", t.ChurnedAt, "reinstated", t.ReinstatedAt, "*last payment error", t.PaymentError,
+			"last notice", t.Notice,
 			"due", t.DueAt, "made", t.CreatedAt)
-		invoices := Table{Name: "Invoices", Columns: []string{"invoice", "state", "owed", "issued", "made", "charge", "key of the charge", "charged at",
+		invoices := Table{Name: "Invoices", Columns: []string{"invoice", "state", "owed", "issued", "made", "charge", "key of the charge",
+			"charged at",
 			"paid at", "overpaid by", "error"}}
 		seen := []any{}
 		needs := 0

@@ -34,7 +34,10 @@ func (s *Services) deposits() *Kind {
 	if s.Swaps == nil {
 		return nil
 	}
-	return direction[swap.Deposit](s, "deposit", s.Swaps.Deposits, func(is *Item, d *swap.Deposit) { is.put("memo was read", d.Read, "*memo", d.Memo) })
+	return direction[swap.Deposit](s, "deposit", s.Swaps.Deposits, func(is *Item, d *swap.Deposit) {
+		is.put("memo was read", d.Read,
+			"*memo", d.Memo)
+	})
 }
 
 func (s *Services) credits() *Kind {
@@ -55,7 +58,8 @@ const (
 )
 
 func direction[A any, P swapped[A]](s *Services, name string, of swaps[A], own func(*Item, *A)) *Kind {
-	k := &Kind{Name: name, Domain: store.DomainSwaps, Machine: name, events: "swap", Review: []string{heldSwaps}, Stuck: []string{overdueSwaps},
+	k := &Kind{Name: name, Domain: store.DomainSwaps, Machine: name, events: "swap", Review: []string{heldSwaps},
+		Stuck: []string{overdueSwaps},
 		Lists: []string{heldSwaps, overdueSwaps}}
 	for _, p := range swap.Place(0).Values() {
 		k.Lists = append(k.Lists, p.String())
@@ -77,13 +81,15 @@ func direction[A any, P swapped[A]](s *Services, name string, of swaps[A], own f
 			return nil, err
 		}
 		m := P(&a).Money()
-		is.put("place", P(&a).Place(), "amount", units(i.Amount), "*from", i.From, "at", i.At, "entered this state", i.Entered, "stored", i.Stored,
+		is.put("place", P(&a).Place(), "amount", units(i.Amount), "*from", i.From, "at", i.At, "entered this state", i.Entered, "stored",
+			i.Stored,
 			"hold", i.Hold.Kind, "held since", i.Hold.At, "why held", i.Hold.Reason, "why refunded", i.Reason, "lost intent", i.Lost,
 			"given back by hand", i.ByHand.Reference, "overdue at", i.OverdueAt, "held by", i.Lease.Holder, "held until", i.Lease.Until,
 			"next look", i.CheckAt, "paid out", units(m.PaidOut), "refunded", units(m.Refunded), "quarantined", units(m.Quarantined),
 			"fees", units(m.Fees), "not paid and not kept", units(m.Held), "given back", units(m.GivenBack), "paid beyond", units(m.Excess))
 		own(is, &a)
-		intents := Table{Name: "Outbounds", Columns: []string{"number", "action", "attempt", "chain", "net", "at", "outcome", "transaction", "proof", "to"}}
+		intents := Table{Name: "Outbounds", Columns: []string{"number", "action", "attempt", "chain", "net", "at", "outcome", "transaction",
+			"proof", "to"}}
 		var open, actions []string
 		for _, n := range i.Intents {
 			intents.Rows = append(intents.Rows, row(n.Number, n.Action, n.Attempt, n.Chain, units(n.Net), n.At, n.Outcome, n.TxID, n.Proof,
@@ -125,7 +131,8 @@ func direction[A any, P swapped[A]](s *Services, name string, of swaps[A], own f
 			if i.Hold.Kind != 0 {
 				cause = "hold: " + i.Hold.Kind.String() + " " + i.Hold.Reason
 			}
-			page.add(Row{ID: i.ID, State: a.State(), Amount: units(i.Amount), Payee: Masked(i.From), Since: i.Entered, Holder: i.Lease.Holder, Cause: cause})
+			page.add(Row{ID: i.ID, State: a.State(), Amount: units(i.Amount), Payee: Masked(i.From), Since: i.Entered, Holder: i.Lease.Holder,
+				Cause: cause})
 		}
 		page.next(len(all) == q.Limit, func() string { return P(&all[len(all)-1]).Head().ID })
 		return page, err

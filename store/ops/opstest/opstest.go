@@ -1,5 +1,5 @@
-// Package opsseed makes databases of all domains with what rests with people, for the tests of what operators have.
-package opsseed
+// Package opstest makes databases of all domains with what rests with people, for the tests of what operators have.
+package opstest
 
 import (
 	"database/sql"
@@ -11,8 +11,6 @@ import (
 
 	"github.com/btcsuite/btcd/wire/v2"
 	"github.com/google/uuid"
-	_ "github.com/jackc/pgx/v5/stdlib"
-	_ "modernc.org/sqlite"
 
 	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/refresh"
@@ -45,6 +43,8 @@ var (
 	payer  = withdrawal.By{Actor: "payer-1", Role: withdrawal.WithdrawalWorker}
 )
 
+var start = time.Date(2026, 1, 2, 0, 14, 0, 0, time.UTC)
+
 // House is a database with its services.
 type House struct {
 	ops.Services
@@ -54,7 +54,7 @@ type House struct {
 	URL     string
 	Opts    sqlstore.Options
 
-	ahead atomic.Int64 // how far the store's clock is ahead of this machine's
+	ahead atomic.Int64 // since start, by the clock of the store
 }
 
 // Policies are the defaults, with what the domains need beside.
@@ -67,12 +67,11 @@ func Policies() ops.Policies {
 	return p
 }
 
-// New makes a database of all domains.
+// New makes a database of all domains. The test imports the drivers pgx and sqlite.
 func New(t testing.TB, d sqlstore.Dialect) *House {
 	t.Helper()
 	h := &House{T: t, Dialect: d}
-	h.Opts.Now = func() time.Time { return time.Now().Add(time.Duration(h.ahead.Load())) }
-	h.ahead.Store(-int64(3 * time.Hour))
+	h.Opts.Now = func() time.Time { return start.Add(time.Duration(h.ahead.Load())) }
 	driver := "sqlite"
 	h.URL = filepath.Join(t.TempDir(), "settle.db")
 	at := pgtest.FileURL(h.URL)
@@ -149,7 +148,8 @@ func (h *House) Sent(nonce uint64) withdrawal.Withdrawal {
 	w := h.Request(append(queued(), withdrawal.Claimed{By: payer})...)
 	hash := fmt.Sprintf("0x%064x", 0xabc000+nonce)
 	w, err := h.Withdrawals.Do(h.T.Context(), w.Request.ID,
-		withdrawal.Prepared{By: payer, Fence: 1, Hash: hash, Raw: []byte{1}, Nonce: nonce, HasNonce: true, HasChainNonce: true, ChainNonce: nonce},
+		withdrawal.Prepared{By: payer, Fence: 1, Hash: hash, Raw: []byte{1}, Nonce: nonce, HasNonce: true, HasChainNonce: true,
+			ChainNonce: nonce},
 		withdrawal.Broadcast{By: payer, Fence: 1, Hash: hash})
 	h.Check(err)
 	return w
@@ -162,10 +162,11 @@ func (h *House) Others() map[string]string {
 	watcher := swap.By{Actor: "watcher", Role: swap.Observer}
 	sig, txid := "4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T", fmt.Sprintf("%064x", 0xfeed)
 	_, err := h.Swaps.Deposits.Do(ctx, sig, swap.Observed{By: watcher, ID: sig, Amount: 7_000_000, From: "sender-of-the-deposit",
-		Time: h.Opts.Now().Truncate(time.Second), Success: true, Finalized: true}, swap.Held{By: swap.By{Actor: "olga", Role: swap.Operator}, Reason: "a question"})
+		Time: h.Opts.Now().Truncate(time.Second), Success: true, Finalized: true},
+		swap.Held{By: swap.By{Actor: "olga", Role: swap.Operator}, Reason: "a question"})
 	h.Check(err)
-	_, err = h.Swaps.Credits.Do(ctx, txid, swap.Observed{By: watcher, ID: txid, Amount: 9_000_000, From: "sender-of-the-credit", To: "treasury",
-		Time: h.Opts.Now().Truncate(time.Second), Success: true, Finalized: true})
+	_, err = h.Swaps.Credits.Do(ctx, txid, swap.Observed{By: watcher, ID: txid, Amount: 9_000_000,
+		From: "sender-of-the-credit", To: "treasury", Time: h.Opts.Now().Truncate(time.Second), Success: true, Finalized: true})
 	h.Check(err)
 	const xpub = "xpub-van-of-a-wallet"
 	_, err = h.Refreshes.Do(ctx, xpub, refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API}, Job: uuid.New(), Cause: refresh.Sync,
@@ -190,7 +191,8 @@ func (h *House) Others() map[string]string {
 		h.Later(time.Hour)
 		r, err = h.Relays.Do(ctx, "alice_1", relaysync.Claimed{By: reactor})
 		h.Check(err)
-		_, err = h.Relays.Do(ctx, "alice_1", relaysync.Finished{By: reactor, Fence: r.Timer.Lease.Fence, Outcome: statemachine.Failed, Error: "502 Bad Gateway"})
+		_, err = h.Relays.Do(ctx, "alice_1", relaysync.Finished{By: reactor, Fence: r.Timer.Lease.Fence, Outcome: statemachine.Failed,
+			Error: "502 Bad Gateway"})
 		h.Check(err)
 	}
 	tx := wire.NewMsgTx(2)
@@ -200,7 +202,8 @@ func (h *House) Others() map[string]string {
 	h.Check(err)
 	_, err = h.Wallets.Do(ctx, utxo.Submitted{Wallet: 1, Tx: tx})
 	h.Check(err)
-	return map[string]string{"deposit": sig, "credit": txid, "refresh": xpub, "relay": "alice_1", "tenant": "alice", "wallet": "1:" + tx.TxHash().String()}
+	return map[string]string{"deposit": sig, "credit": txid, "refresh": xpub, "relay": "alice_1", "tenant": "alice",
+		"wallet": "1:" + tx.TxHash().String()}
 }
 
 // Stop stops a chain.
