@@ -42,7 +42,7 @@ func (l *Latest) Passed(w *Work) bool {
 
 // back brings back every time that is later than the rules could set it: work becomes due now,
 // and a lease ends when the longest lease that is given now would end. Its holder may be alive,
-// but by its own clock it counts with no later end. back reports whether it moved a column that
+// and does not expect a later end, since it was given at most the longest lease. back reports whether it moved a column that
 // is in the wallet's version.
 func (l *Latest) back(w *Work) (moved bool) {
 	back := func(at *time.Time, latest, to time.Time) bool {

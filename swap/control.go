@@ -172,8 +172,8 @@ func (c Control) Scanned(chain Chain) Control {
 }
 
 // Draw returns the next reference number, 1 above the last: unique, and never
-// given back. It is [statemachine.ErrInvalid] above [MaxReference], where no
-// number that was drawn or seen leads.
+// given back. It is [statemachine.ErrInvalid] above [MaxReference], which counting
+// from any number that a real payout has had does not reach.
 func (c Control) Draw() (Control, error) {
 	if c.Reference >= MaxReference {
 		return c, fmt.Errorf("%w: the reference counter is at %d, above all that can be drawn: set it to the last number that was drawn",

@@ -175,11 +175,13 @@ func (p *Policy) complete(i *Invoice, asked, now time.Time) bool {
 }
 
 // mayArrive reports whether a charge may still be sent, or be on its way, so that nobody's word
-// that it failed counts. Other than a look-up, whose charge is made again by the same key, such a
-// word is followed by a charge by another key. So the clock alone does not say that the time is
-// over: it may have jumped by two of the longest steps unseen, and these come on top; and a step
-// of the tenant that is late is a jump, or no biller, and comes first. An intent by a clock that
-// was ahead counts as made at the next step of the right one, see redate.
+// that it failed counts. After such a word the next charge has another key, and the provider
+// could take both; after a look-up the charge is made again under the same key, and cannot be
+// taken twice. Therefore the time on the clock is not enough here. The clock may have jumped
+// forward unseen by up to two of the longest steps, so these are added to the time to wait. Where
+// a step of the tenant is late, either the clock has jumped or no biller was running, and that
+// step must be made first. An intent that was made while the clock was ahead counts as made at the
+// next step by the right clock, see redate.
 func (p *Policy) mayArrive(t *Tenant, i *Invoice, now time.Time) bool {
 	at := p.lookAt(i.ChargeAt)
 	if i.Status() != InvoiceOpen { // no charge follows
