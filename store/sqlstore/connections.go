@@ -80,6 +80,16 @@ func (s *Store) warnIdle(ctx context.Context) {
 	}
 }
 
+// warnReadOnly tells of a server of PostgreSQL that takes no writes. It is no error: reports may be read there.
+func (s *Store) warnReadOnly(ctx context.Context) {
+	var is bool
+	ask := "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool"
+	if s.Dialect == Postgres && s.db.QueryRowContext(ctx, ask).Scan(&is) == nil && is {
+		s.opts.Log.Warn("settle: the server takes no writes, since it is a standby, was demoted, or default_transaction_read_only is on: " +
+			"where the URL names several servers, target_session_attrs=read-write in it finds the right one")
+	}
+}
+
 // whileBusy runs fn again while another process has the file.
 func whileBusy(ctx context.Context, fn func() error) error {
 	for until := time.Now().Add(busyTimeout * time.Millisecond); ; {

@@ -44,8 +44,9 @@ type Options struct {
 	LosslessPromotion bool
 	// Log gets what [Open] and [Migrate] tell and warn of; nil means [slog.Default].
 	Log *slog.Logger
-	// Retries is how often Update runs again after a deadlock, or after a
-	// conflict that reading again can end; 0 means 10, negative means never.
+	// Retries is how often Update runs again after a deadlock, after a
+	// conflict that reading again can end, or where a connection led to a server of
+	// PostgreSQL that takes no writes; 0 means 10, negative means never.
 	Retries int
 
 	files fs.FS // instead of our migrations, in tests
@@ -143,6 +144,7 @@ func open(ctx context.Context, db *sql.DB, d Dialect, opts Options, last look) (
 		return nil, errors.Join(wrapped("open "+d.String(), err), s.Close())
 	}
 	s.warnIdle(ctx)
+	s.warnReadOnly(ctx)
 	return s, nil
 }
 
@@ -283,6 +285,9 @@ func (s *Store) once(ctx context.Context, stale *string, said *[]statemachine.Jo
 	again = t.again(err)
 	t.err = errDone
 	if err != nil {
+		if t.demoted(err) { // a new connection may reach the server that has taken over
+			u.spoil()
+		}
 		return again, ended(ctx, err)
 	}
 	committing = true

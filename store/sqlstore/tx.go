@@ -150,7 +150,8 @@ func (t *tx) flush() error {
 }
 
 // again reports whether another run of the transaction, which failed with err,
-// can do better. The database may have given another one the way. On PostgreSQL
+// can do better. The database may have given another one the way, or a connection have
+// led to a server that takes no writes, see demoted. On PostgreSQL
 // another one may also have changed a row between a read and a write of this
 // one; then the next run reads the new row. Nothing else that is called a
 // conflict goes away: what was read before the transaction began stays old, so
@@ -160,12 +161,19 @@ func (t *tx) again(err error) bool {
 	switch {
 	case errors.Is(err, store.ErrUnknownCommit):
 		return false
-	case transient(err), errors.Is(err, store.ErrRetry): // fn may have met it by a look of its own
+	case transient(err), errors.Is(err, store.ErrRetry), // fn may have met it by a look of its own
+		t.demoted(err):
 		return true
 	}
 	old := func(refusal error) bool { return errors.Is(err, refusal) && errors.Is(t.err, refusal) }
 	return t.store.Dialect == Postgres && t.looked && (old(statemachine.ErrConflict) || old(statemachine.ErrFenced)) &&
 		(t.stale == "" || t.stale != t.before)
+}
+
+// demoted reports an error of a connection to a server that takes no writes, such as one that was the
+// primary until a failover. The pool would hand the connection out for ever.
+func (t *tx) demoted(err error) bool {
+	return t.store.Dialect == Postgres && (errors.Is(err, ErrReadOnly) || state(err) == "25006") // the latter of a host's statement
 }
 
 // maxTexts is how many texts a statement has. Drivers and servers keep each.

@@ -47,9 +47,9 @@ type inside struct{ store *Store }
 // store's only writer, so fn must be short.
 //
 // UpdateTx is [Store.Update] with nothing delayed: a statement of tx sees all that
-// unit was told before. As there, fn may run more than once, after [store.ErrRetry] and
-// after conflicts: SQLSTATE 40001 and 40P01 of the host's own statements count, if fn
-// returns them, wrapped or not. So fn has no other effects than SQL. fn runs in one
+// unit was told before. As there, fn may run more than once, after [store.ErrRetry],
+// after conflicts and after [ErrReadOnly]: SQLSTATE 40001, 40P01 and 25006 of the host's own statements
+// count, if fn returns them, wrapped or not. So fn has no other effects than SQL. fn runs in one
 // goroutine, closes its rows before its next statement, and returns every error of its
 // statements. An error that tx has returned ends the transaction even if fn returns
 // none; one that only a Row, Rows or Stmt has returned is [ErrAborted] on PostgreSQL,
