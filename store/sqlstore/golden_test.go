@@ -128,7 +128,8 @@ var own = map[Dialect][]string{
 		"SELECT count(*) > 0 FROM sqlite_master WHERE type IN ('table', 'view') AND name = ?2 COLLATE NOCASE AND ?1 = ''",
 		"PRAGMA busy_timeout = 5000", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON",
 		"PRAGMA temp_store = MEMORY", "PRAGMA cache_size = -32768", "PRAGMA wal_autocheckpoint = 8000", "PRAGMA query_only = ON"},
-	Postgres: {"SELECT " + generation + ", {moved}", "SELECT current_setting('server_version_num')", "SELECT " + restored, "SELECT version, domain, oldest FROM @settle_versions",
+	Postgres: {"SELECT " + generation + ", {moved}", "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool",
+		"SELECT current_setting('server_version_num')", "SELECT " + restored, "SELECT version, domain, oldest FROM @settle_versions",
 		"SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit')",
 		"SELECT current_setting('transaction_isolation')", "SELECT extract(epoch FROM now())::text",
 		"SELECT count(*) > 0 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace " +

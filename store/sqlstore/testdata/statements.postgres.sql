@@ -3042,24 +3042,26 @@ SELECT (SELECT g.generation
 	FROM @settle_places g
 	ORDER BY g.n DESC LIMIT 1), (SELECT CASE WHEN @settle_moved(false) THEN 'send' END);
 -- own[01]
-SELECT current_setting('server_version_num');
+SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool;
 -- own[02]
+SELECT current_setting('server_version_num');
+-- own[03]
 SELECT coalesce((SELECT l.horizon
 	FROM @transitions l
 	ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > (SELECT b.base
 	FROM @settle_places b
 	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false);
--- own[03]
+-- own[04]
 SELECT version, domain, oldest
 	FROM @settle_versions;
--- own[04]
-SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit');
 -- own[05]
-SELECT current_setting('transaction_isolation');
+SELECT current_setting('server_version_num')::int, current_setting('synchronous_commit');
 -- own[06]
+SELECT current_setting('transaction_isolation');
+-- own[07]
 SELECT extract(epoch
 	FROM now())::text;
--- own[07]
+-- own[08]
 SELECT count(*) > 0
 	FROM pg_catalog.pg_class c
 	JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
