@@ -90,7 +90,7 @@ func suite(t *testing.T, domain store.Domain, run func(t *testing.T, open func(t
 					free = append(free, r)
 				}
 			})
-			return r.store
+			return suited{r.store, database{r.db, sqlstore.SQLite, sqlstore.Options{Domains: []store.Domain{domain}}, ""}}
 		})
 	})
 	t.Run("postgres", func(t *testing.T) {
@@ -103,9 +103,10 @@ func suite(t *testing.T, domain store.Domain, run func(t *testing.T, open func(t
 		var hears *hearing
 		run(t, func(tb testing.TB) store.Store[store.Unit] {
 			r := s.emptySchema(tb, false)
+			d := r.database
+			d.opts.Domains = []store.Domain{domain}
+			back := d
 			if opened[r] == nil {
-				d := r.database
-				d.opts.Domains = []store.Domain{domain}
 				if hears == nil {
 					of, hears = d.heard(t)
 				}
@@ -113,7 +114,7 @@ func suite(t *testing.T, domain store.Domain, run func(t *testing.T, open func(t
 				opened[r] = d.open(t)
 			}
 			tb.Cleanup(func() { hears.onlyListed(tb, sqlstore.Postgres) })
-			return opened[r]
+			return suited{opened[r], back}
 		})
 	})
 }

@@ -24,6 +24,10 @@ func Swaps[T store.SwapUnit](t *testing.T, open func(testing.TB) store.Store[T])
 		swapItems(t, func(t *testing.T) *swapSubject[swap.Credit] { return opened(t).credits },
 			func(t *testing.T) *swapSubject[swap.Credit] { return inMemory(t).credits })
 	})
+	t.Run("a copy of any commit pays each item once, by the procedure", func(t *testing.T) {
+		copiesOfSwaps(t, func(t testing.TB) store.Store[store.SwapUnit] { return timedSwaps(open(t)) }, uint64(usual(1, 4)), usual(25, 60),
+			usual(3, 30), "")
+	})
 	type of = *swaps
 	prove(t, opened, []rule[of]{
 		{"a reference number is drawn once, by many at once", of.drawnOnce},

@@ -21,6 +21,10 @@ func Tenants[T store.TenantUnit](t *testing.T, open func(testing.TB) store.Store
 	versioned(t, func(t *testing.T) *tenantSubject { return opened(t).tenantSubject }, func(t *testing.T) *tenantSubject {
 		return newTenants(t, timedTenants(memory.New(memory.Options{}))).tenantSubject
 	})
+	t.Run("a copy of any commit charges each debt once, by the procedure", func(t *testing.T) {
+		copiesOfCharges(t, func(t testing.TB) store.Store[store.TenantUnit] { return timedTenants(open(t)) }, uint64(usual(2, 6)), usual(40, 80),
+			usual(4, 80), "")
+	})
 	type of = *tenants
 	prove(t, opened, []rule[of]{
 		{"every field comes back", of.everyTenantField},

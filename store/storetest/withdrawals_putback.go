@@ -29,9 +29,11 @@ func (w *withdrawals) putBack(t *testing.T) {
 // nonces and of chains with inputs: else the law of putBack could see nothing.
 func (w *withdrawals) copies(t *testing.T, histories uint64, steps int, lies ...string) {
 	copies := map[string][]*putCopy{}
+	var lost []*lostHistory
 	for _, nonces := range []bool{true, false} {
 		for seed := range histories {
 			h := w.history(t, nonces, seed, steps)
+			lost = append(lost, h)
 			for _, lie := range lies {
 				for k := range len(h.steps) + 1 { // all before the restore: afterwards every chain is recovering
 					copies[lie] = append(copies[lie], h.copyAt(t, k, lie))
@@ -39,7 +41,10 @@ func (w *withdrawals) copies(t *testing.T, histories uint64, steps int, lies ...
 			}
 		}
 	}
-	w.restored(t, 1)
+	w.back(t)
+	for _, h := range lost {
+		h.serve(t)
+	}
 	for lie, all := range copies {
 		caught := map[bool]int{} // by whether the chain has nonces
 		for _, c := range all {
@@ -58,6 +63,26 @@ func (w *withdrawals) copies(t *testing.T, histories uint64, steps int, lies ...
 	}
 }
 
+// back puts the store back.
+func (w *withdrawals) back(t testing.TB) {
+	t.Helper()
+	if w.together == nil {
+		w.Store, _ = putBack(t, w.Store)
+		return
+	}
+	w.together.db, _ = putBack(t, w.together.db)
+	w.Store = ofRequests{w.together.db}
+}
+
+// serve makes the services of a history on the store as it is now.
+func (h *lostHistory) serve(t testing.TB) {
+	t.Helper()
+	h.service = must(store.NewWithdrawals(h.w.Store, h.policy))(t)
+	if h.w.together != nil {
+		h.payouts = must(store.NewBatches(h.w.together.db, h.policy))(t)
+	}
+}
+
 // What a person may tell that is not so.
 const (
 	lieLatest = "what a block shows that is not at depth"
@@ -69,6 +94,7 @@ const (
 // ids, and what was signed, which no restore takes back.
 type lostHistory struct {
 	w       *withdrawals
+	policy  withdrawal.Policy
 	service *store.Withdrawals
 	payouts *store.Batches // nil: each request is paid alone
 	name    string
@@ -202,12 +228,9 @@ func (w *withdrawals) history(t testing.TB, nonces bool, seed uint64, steps int)
 	t.Helper()
 	p := policy()
 	p.Chain.Nonces, p.Approval.Enabled, p.Backoff.Base, p.Backoff.Cap = nonces, false, time.Microsecond, time.Microsecond
-	h := &lostHistory{w: w, service: must(store.NewWithdrawals(w.Store, p))(t), name: fmt.Sprintf("nonces %v, history %d",
-		nonces, seed), nonces: nonces,
+	h := &lostHistory{w: w, policy: p, name: fmt.Sprintf("nonces %v, history %d", nonces, seed), nonces: nonces,
 		rand: rand.New(rand.NewPCG(seed, 7)), outside: outside{mined: map[string]*signedTx{}}}
-	if w.together != nil {
-		h.payouts = must(store.NewBatches(w.together.db, p))(t)
-	}
+	h.serve(t)
 	if !nonces {
 		h.coins = slices.Clone(firstCoins)
 	}

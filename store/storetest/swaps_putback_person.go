@@ -1,12 +1,13 @@
-package store_test
+package storetest
 
 import (
 	"errors"
 	"fmt"
 	"slices"
+	"testing"
 	"time"
 
-	"github.com/settlehq/settle/statemachine/switches"
+	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/swap/swaptest"
 )
@@ -45,26 +46,31 @@ func (c *swapsCopy) order(a *swapArrival) {
 
 // recover follows docs/restore.md, but for what is skipped, and works to the end. The error says
 // what is wrong outside.
-func (c *swapsCopy) recover(skips string) error {
-	by, olga := swapsBy(swap.Operator), switches.By{Actor: "olga", Role: switches.Operator}
+func (c *swapsCopy) recover(t testing.TB, skips string) error {
+	by := swapsBy(swap.Operator)
 	all := func(errs ...error) error { return errors.Join(errs...) }
 	c.lies = skips == saysLatest
 	if skips != skipsRestored {
-		_, err1 := c.switched.Recover(c.ctx, switches.Recovering{By: olga, Scope: switches.Everything, Level: switches.Send, Generation: 1, Reason: "restored"})
-		_, err2 := c.swaps.Restored(c.ctx, by)
+		db, whole := putBack(t, c.db)
+		c.over(t, db)
+		c.pass(c.now)
+		if !whole {
+			_ = must(c.swaps.Restored(ctx, by))(t)
+		}
 		p := swaptest.Policy()
-		*c.now = c.now.Add(p.WaterlineMargin + p.Lease + p.CallTimeout + time.Second)
+		c.pass(c.now.Add(p.WaterlineMargin + p.Lease + p.CallTimeout + time.Second))
 		if !c.lies {
 			c.chains(3)
-			*c.now = c.now.Add(2 * time.Minute)
+			c.pass(c.now.Add(2 * time.Minute))
 		}
-		if err := all(err1, err2, c.missing(skips)); err != nil {
+		if err := c.missing(skips); err != nil {
 			return err
 		}
-		_, err1 = c.swaps.BooksRead(c.ctx, by)
-		err2 = c.scan()
+		_, err1 := c.swaps.BooksRead(ctx, by)
+		err2 := c.scan()
+		chains := must(store.NewSwitches(c.db))(t)
 		for _, d := range swap.Direction(0).Values() {
-			_, err := c.switched.Start(c.ctx, switches.Started{By: olga, Scope: swap.Scope(d), Recovery: true, Reason: "all is said"})
+			_, err := chains.Start(ctx, endedEvent(swap.Scope(d)))
 			err2 = all(err2, err)
 		}
 		if err := all(err1, err2); err != nil {
@@ -73,7 +79,7 @@ func (c *swapsCopy) recover(skips string) error {
 	}
 	ended := false
 	for range 400 {
-		*c.now = c.now.Add(31 * time.Second)
+		c.pass(c.now.Add(31 * time.Second))
 		ended = true
 		for k := range c.came {
 			a := &c.came[k]
@@ -125,6 +131,6 @@ func (c *swapsCopy) missing(skips string) error {
 	if skips == skipsMissing {
 		return nil
 	}
-	_, err := c.swaps.MissingSaid(c.ctx, swapsBy(swap.Operator))
+	_, err := c.swaps.MissingSaid(ctx, swapsBy(swap.Operator))
 	return err
 }

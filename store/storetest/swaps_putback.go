@@ -1,18 +1,15 @@
-package store_test
+package storetest
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
-	"github.com/settlehq/settle/store/memory"
 	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/swap/swaptest"
 )
@@ -24,37 +21,29 @@ const (
 	saysLatest    = "what is on its way still is said to be gone"
 )
 
-// Of random histories of swaps a copy is made at every commit, and what came after it is lost. A
-// person who tells the truth follows docs/restore.md for each copy, then it is worked to its end,
-// while the chains go on with what was handed over. Outside each item is paid, refunded or put
-// aside exactly once. Of what is not the procedure it is seen that it fails: else the test could
-// see nothing.
-func TestACopyOfAnyCommitPaysEachSwapOnce(t *testing.T) {
-	seeds, steps := uint64(2), 25
-	if os.Getenv("SETTLE_SOAK") != "" {
-		seeds, steps = 30, 80
-	}
-	for _, skips := range []string{"", skipsRestored, skipsMissing, saysLatest} {
-		copies, wrong := 0, 0
-		if skips != "" {
-			seeds = 1
-		}
-		for seed := range seeds {
-			h := swapsHistory(t, seed, steps)
-			for k := range len(h.steps) + 1 {
-				copies++
-				switch err := h.copyAt(t, k).recover(skips); {
-				case err == nil:
-				case skips == "":
-					t.Fatalf("history %d, after %d of %d commits: %v", seed, k, len(h.steps), err)
-				default:
-					wrong++
-				}
+// copiesOfSwaps: of random histories of swaps a copy is made after commits, and what came after it is lost.
+// A person who tells the truth follows docs/restore.md for each copy, then it is worked to its end, while the
+// chains go on with what was handed over. Outside each item is paid, refunded or put aside exactly once. Of
+// what is not the procedure it is seen that it fails: else the law could see nothing.
+func copiesOfSwaps(t *testing.T, open func(testing.TB) store.Store[store.SwapUnit], histories uint64, steps, copies int, skips ...string) {
+	for _, skip := range skips {
+		made, wrong := 0, 0
+		for seed := range histories {
+			h := swapsHistory(t, open(t), seed, steps)
+			every := max(1, len(h.steps)/copies)
+			for k := 0; k <= len(h.steps); k += every {
+				made++
+				t.Run(fmt.Sprintf("history %d, after %d of %d commits", seed, k, len(h.steps)), func(t *testing.T) {
+					if err := h.copyAt(t, open(t), k).recover(t, skip); err != nil {
+						if wrong++; skip == "" {
+							t.Error(err)
+						}
+					}
+				})
 			}
 		}
-		t.Logf("%q: %d copies, %d wrong", skips, copies, wrong)
-		if skips != "" && wrong == 0 {
-			t.Errorf("%s, and %d copies are right", skips, copies)
+		if skip != "" && wrong == 0 {
+			t.Errorf("%s, and %d copies are right", skip, made)
 		}
 	}
 }
@@ -100,11 +89,10 @@ type swapsLost struct {
 
 // swapsCopy is one store with its clock.
 type swapsCopy struct {
-	ctx      context.Context
-	swaps    *store.Swaps
-	switched *store.Switches
-	now      *time.Time
-	rand     *rand.Rand
+	db    store.Store[store.SwapUnit]
+	swaps *store.Swaps
+	now   time.Time
+	rand  *rand.Rand
 	*swapsOutside
 	step  func(do func(*swapsCopy) error) error // keeps what is done, in the first store
 	flaky bool                                  // workers crash, and transactions are on their way for a while
@@ -112,16 +100,11 @@ type swapsCopy struct {
 	last  error
 }
 
-func newSwapsCopy(t *testing.T, seed, k uint64, out *swapsOutside, now time.Time) *swapsCopy {
+func newSwapsCopy(t testing.TB, db store.Store[store.SwapUnit], seed, k uint64, out *swapsOutside) *swapsCopy {
 	t.Helper()
-	c := &swapsCopy{ctx: context.Background(), now: &now, rand: rand.New(rand.NewPCG(seed, k)), swapsOutside: out}
-	s := memory.New(memory.Options{Now: func() time.Time { return *c.now }})
-	var err1, err2 error
-	c.swaps, err1 = store.NewSwaps(s, swaptest.Policy())
-	c.switched, err2 = store.NewSwitches(s)
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	c := &swapsCopy{rand: rand.New(rand.NewPCG(seed, k)), swapsOutside: out}
+	c.over(t, db)
+	c.pass(swaptest.Start)
 	c.step = func(do func(*swapsCopy) error) error {
 		err := do(c)
 		if err != nil {
@@ -132,26 +115,35 @@ func newSwapsCopy(t *testing.T, seed, k uint64, out *swapsOutside, now time.Time
 	return c
 }
 
-func swapsHistory(t *testing.T, seed uint64, steps int) *swapsLost {
+// over goes on with another store.
+func (c *swapsCopy) over(t testing.TB, db store.Store[store.SwapUnit]) {
+	c.db, c.swaps = db, must(store.NewSwaps(db, swaptest.Policy()))(t)
+}
+
+// pass sets the clock.
+func (c *swapsCopy) pass(to time.Time) {
+	c.now = to
+	dated(c.db, to)
+}
+
+func swapsHistory(t testing.TB, db store.Store[store.SwapUnit], seed uint64, steps int) *swapsLost {
 	t.Helper()
-	h := &swapsLost{swapsCopy: newSwapsCopy(t, seed, 1<<32, &swapsOutside{}, swaptest.Start)}
+	h := &swapsLost{swapsCopy: newSwapsCopy(t, db, seed, 1<<32, &swapsOutside{})}
 	h.flaky = true
 	h.step = func(do func(*swapsCopy) error) error {
-		at := *h.now
+		at := h.now
 		err := do(h.swapsCopy)
 		if err == nil {
 			h.steps = append(h.steps, swapsStep{at, do})
 		}
 		return err
 	}
-	if err := h.scan(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, h.scan())
 	for range 20 * steps {
 		if len(h.steps) >= steps {
 			break
 		}
-		*h.now = h.now.Add(time.Duration(1+h.rand.IntN(60)) * time.Second)
+		h.pass(h.now.Add(time.Duration(1+h.rand.IntN(60)) * time.Second))
 		switch h.rand.IntN(12) {
 		case 0:
 			if len(h.came) < 8 {
@@ -169,7 +161,7 @@ func swapsHistory(t *testing.T, seed uint64, steps int) *swapsLost {
 	h.arrive(swap.ToUSDD)
 	last := &h.came[len(h.came)-1]
 	last.memo = "nexus:dora"
-	for n := len(h.txs); len(h.txs) == n; *h.now = h.now.Add(31 * time.Second) {
+	for n := len(h.txs); len(h.txs) == n; h.pass(h.now.Add(31 * time.Second)) {
 		h.work(last)
 	}
 	h.txs[len(h.txs)-1].landed = time.Time{}
@@ -177,21 +169,21 @@ func swapsHistory(t *testing.T, seed uint64, steps int) *swapsLost {
 }
 
 // copyAt makes the first k commits again. The chains are where they are after the last one.
-func (h *swapsLost) copyAt(t *testing.T, k int) *swapsCopy {
+func (h *swapsLost) copyAt(t testing.TB, db store.Store[store.SwapUnit], k int) *swapsCopy {
 	t.Helper()
 	out := &swapsOutside{came: h.came}
 	for _, x := range h.txs {
 		of := *x
 		out.txs = append(out.txs, &of)
 	}
-	c := newSwapsCopy(t, uint64(len(h.steps)), uint64(k), out, swaptest.Start)
+	c := newSwapsCopy(t, db, uint64(len(h.steps)), uint64(k), out)
 	for _, s := range h.steps[:k] {
-		*c.now = s.at
+		c.pass(s.at)
 		if err := s.do(c); err != nil {
 			t.Fatalf("commit %v is made again: %v", s.at, err)
 		}
 	}
-	*c.now = h.now.Add(time.Minute)
+	c.pass(h.now.Add(time.Minute))
 	return c
 }
 
@@ -203,9 +195,9 @@ func (c *swapsCopy) do(a *swapArrival, events ...swap.Event) error {
 	d, id := a.direction, a.ID
 	return c.step(func(c *swapsCopy) (err error) {
 		if d == swap.ToUSDD {
-			_, err = c.swaps.Deposits.Do(c.ctx, id, events...)
+			_, err = c.swaps.Deposits.Do(ctx, id, events...)
 		} else {
-			_, err = c.swaps.Credits.Do(c.ctx, id, events...)
+			_, err = c.swaps.Credits.Do(ctx, id, events...)
 		}
 		return err
 	})
@@ -214,8 +206,9 @@ func (c *swapsCopy) do(a *swapArrival, events ...swap.Event) error {
 // arrive is a new item. Some have the same payee and the same amount.
 func (c *swapsCopy) arrive(d swap.Direction) {
 	n := len(c.came)
-	a := swapArrival{direction: d, memo: fmt.Sprint("nexus:carol", n%2), Observed: swap.Observed{By: swapsBy(swap.Observer), ID: fmt.Sprint("sig", n),
-		Amount: 10_000_000 + uint64(n/4), From: fmt.Sprint("alice", n), Time: c.now.Truncate(time.Second), Success: true, Finalized: true}}
+	a := swapArrival{direction: d, memo: fmt.Sprint("nexus:carol", n%2), Observed: swap.Observed{By: swapsBy(swap.Observer),
+		ID: fmt.Sprint("sig", n), Amount: 10_000_000 + uint64(n/4), From: fmt.Sprint("alice", n), Time: c.now.Truncate(time.Second),
+		Success: true, Finalized: true}}
 	switch {
 	case d == swap.ToUSDC:
 		a.ID, a.To, a.Owner = fmt.Sprintf("ab%02x", n), "treasury", fmt.Sprint("bob", n)
@@ -233,7 +226,7 @@ func (c *swapsCopy) chains(some int) {
 			continue
 		}
 		if x.dead = x.until > 0 && c.height() > x.until || c.rand.IntN(some) == 0; !x.dead {
-			x.landed = *c.now
+			x.landed = c.now
 		}
 	}
 }
@@ -248,7 +241,7 @@ func (c *swapsCopy) seen(x *swapTx) swap.Sighting {
 }
 
 func (c *swapsCopy) view(from time.Time, cannotLand bool) swap.View {
-	return swap.View{From: from, Asked: *c.now, ByID: true, ByMemo: true, Before: c.height(), After: c.height(), CannotLand: cannotLand}
+	return swap.View{From: from, Asked: c.now, ByID: true, ByMemo: true, Before: c.height(), After: c.height(), CannotLand: cannotLand}
 }
 
 func (c *swapsCopy) history(chain swap.Chain) swap.History {
@@ -266,15 +259,15 @@ func (c *swapsCopy) scan() error {
 	var all []error
 	for _, chain := range swap.Chain(0).Values() {
 		for _, x := range c.history(chain).Outbound {
-			all = append(all, c.swaps.Outbound(c.ctx, swapsBy(swap.Observer), x))
+			all = append(all, c.swaps.Outbound(ctx, swapsBy(swap.Observer), x))
 		}
 		complete := c.lies || !c.flies()
 		all = append(all, c.step(func(c *swapsCopy) error {
-			_, s, err := c.swaps.Waterline(c.ctx, chain, true)
-			if s.Complete, s.Tip = complete, *c.now; s.From.IsZero() {
+			_, s, err := c.swaps.Waterline(ctx, chain, true)
+			if s.Complete, s.Tip = complete, c.now; s.From.IsZero() {
 				s.From = swaptest.Start.Add(-48 * time.Hour)
 			}
-			_, err2 := c.swaps.Scanned(c.ctx, chain, true, s)
+			_, err2 := c.swaps.Scanned(ctx, chain, true, s)
 			return errors.Join(err, err2)
 		}))
 	}
@@ -284,12 +277,12 @@ func (c *swapsCopy) scan() error {
 // get is an item as it is stored, and what it owes.
 func (c *swapsCopy) get(a *swapArrival) (r swap.Record, step swap.Step) {
 	if a.direction == swap.ToUSDD {
-		d, _ := c.swaps.Deposits.Get(c.ctx, a.ID)
-		step, _, _ = c.swaps.Deposits.Next(c.ctx, a.ID)
+		d, _ := c.swaps.Deposits.Get(ctx, a.ID)
+		step, _, _ = c.swaps.Deposits.Next(ctx, a.ID)
 		return &d, step
 	}
-	cr, _ := c.swaps.Credits.Get(c.ctx, a.ID)
-	step, _, _ = c.swaps.Credits.Next(c.ctx, a.ID)
+	cr, _ := c.swaps.Credits.Get(ctx, a.ID)
+	step, _, _ = c.swaps.Credits.Next(ctx, a.ID)
 	return &cr, step
 }
 
@@ -307,9 +300,10 @@ func (c *swapsCopy) work(a *swapArrival) {
 		case swap.CheckAccount:
 			_ = c.do(a, swap.AccountChecked{By: worker, State: swap.AccountUsable})
 		case swap.LookUpMapping:
-			_ = c.do(a, swap.MappingLooked{By: worker, Asked: *c.now, Finding: swap.MappingFound, TxID: a.ID, Owner: a.Owner, Account: "usdc-" + a.Owner})
+			_ = c.do(a, swap.MappingLooked{By: worker, Asked: c.now, Finding: swap.MappingFound, TxID: a.ID, Owner: a.Owner,
+				Account: "usdc-" + a.Owner})
 		case swap.CountConfirmations:
-			_ = c.do(a, swap.Confirmations{By: swapsBy(swap.Observer), Asked: *c.now, Count: 12})
+			_ = c.do(a, swap.Confirmations{By: swapsBy(swap.Observer), Asked: c.now, Count: 12})
 		case swap.Tell:
 			_ = c.do(a, swap.Elapsed{By: worker})
 		case swap.LookUp:
@@ -323,9 +317,12 @@ func (c *swapsCopy) work(a *swapArrival) {
 }
 
 func (c *swapsCopy) lookUp(a *swapArrival, in *swap.Intent) {
-	ev := swap.Looked{By: swapsBy(swap.Worker), Number: in.Number, Finding: swap.LookFound, View: swap.View{Asked: *c.now}}
+	ev := swap.Looked{By: swapsBy(swap.Worker), Number: in.Number, Finding: swap.LookFound, View: swap.View{Asked: c.now}}
 	k := slices.IndexFunc(c.txs, func(x *swapTx) bool {
-		return x.Chain == in.Chain && (in.Chain == swap.Solana && x.TxID == max(in.Signature, in.TxID) || in.Chain == swap.Nexus && (x.TxID == in.TxID || in.TxID == "" && x.Reference == in.Reference))
+		if in.Chain == swap.Solana || in.TxID != "" {
+			return x.Chain == in.Chain && x.TxID == max(in.Signature, in.TxID)
+		}
+		return x.Chain == in.Chain && x.Reference == in.Reference
 	})
 	if k >= 0 && !c.txs[k].landed.IsZero() {
 		ev.Seen = c.seen(c.txs[k])
@@ -336,7 +333,7 @@ func (c *swapsCopy) lookUp(a *swapArrival, in *swap.Intent) {
 }
 
 func (c *swapsCopy) lookBack(a *swapArrival, r swap.Record) {
-	control, _ := c.swaps.Control(c.ctx)
+	control, _ := c.swaps.Control(ctx)
 	p, by := swaptest.Policy(), swapsBy(swap.Observer)
 	var events []swap.Event
 	switch r := r.(type) {
@@ -372,7 +369,7 @@ func (c *swapsCopy) begin(a *swapArrival, t swap.Task) {
 		x.TxID = fmt.Sprintf("cc%04x", len(c.txs))
 	}
 	if c.txs = append(c.txs, x); !c.flaky || c.rand.IntN(2) == 0 {
-		x.landed = *c.now
+		x.landed = c.now
 	}
 	if c.flaky && c.rand.IntN(3) == 0 {
 		return
