@@ -1,6 +1,6 @@
-// Package console is a page for people who operate withdrawals: what is stopped, what alerts,
-// what waits and why, and what they may say. It pays nothing, signs nothing, and sends
-// nothing to a chain; it sends events of an operator or an approver.
+// Package console is a page for people who operate what settle runs, in every domain: what is
+// stopped, what alerts, what waits and why, and what they may say. It pays nothing, signs
+// nothing, and sends nothing to a chain; it sends events of an operator or an approver.
 //
 //	c, err := console.New(console.Options{Services: services, Limits: ops.DefaultLimits(), Auth: whoIs})
 //	mux.Handle("/ops/", http.StripPrefix("/ops", c))
@@ -18,41 +18,41 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/settlehq/settle/statemachine"
-	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/ops"
-	"github.com/settlehq/settle/withdrawal"
 )
 
-// Can is what an operator may do beside looking. The zero value may look.
+// Can is what an operator may do beside looking. The zero value looks.
 type Can struct {
-	Stop    bool // stop payments; to start them again is Operate
-	Operate bool // speak as an operator
-	Approve bool // speak as an approver
+	Reveal bool // see addresses, memos, users and errors whole; each time is a line of the journal
+	Stop   bool // switch off: a chain, a direction, charges, relays, a hot wallet
+	// Operate, Approve and Lease are domains: of those whose events may be said, and whose workers' leases may be
+	// ended. To switch on again is Operate: of [store.DomainSwitches], or of withdrawals for a hot wallet.
+	Operate, Approve, Lease []store.Domain
 }
 
 // Operator is who asks.
 type Operator struct {
-	ID  string // the actor in journal and history; in the name space of Request.RequestedBy
-	Can Can
+	ID   string // the actor in journal and history; in the name space of Request.RequestedBy and of users
+	Name string // for the page; empty: ID
+	Can  Can
 }
 
 // Options of [New].
 type Options struct {
-	Services ops.Services // with withdrawals
+	Services ops.Services
 	Limits   ops.Limits
 	// Auth says who asks; an error is 401. It is required.
 	Auth func(*http.Request) (Operator, error)
 	// TrustedOrigins may post, beside the console's own, such as "https://ops.example.com".
 	TrustedOrigins []string
-	// BothRoles lets one operator have both Operate and Approve; otherwise such a one is refused.
+	// BothRoles lets one operator have both Operate and Approve of withdrawals; otherwise such a one is refused.
 	BothRoles bool
 }
 
@@ -60,14 +60,14 @@ type Options struct {
 type Console struct {
 	o       Options
 	numbers *ops.Metrics // read once for all who look
+	journal tail
 	handler http.Handler
 }
 
-// New makes a console. Options without Auth, or without the service of withdrawals, are
-// [statemachine.ErrInvalid].
+// New makes a console. Options without Auth, or without services, are [statemachine.ErrInvalid].
 func New(o Options) (*Console, error) {
-	if o.Auth == nil || o.Services.Withdrawals == nil {
-		return nil, fmt.Errorf("%w: a console needs Auth and the service of withdrawals", statemachine.ErrInvalid)
+	if o.Auth == nil || o.Services.DB == nil {
+		return nil, fmt.Errorf("%w: a console needs Auth and the services of a database", statemachine.ErrInvalid)
 	}
 	c := &Console{o: o, numbers: ops.NewMetrics(o.Services, o.Limits)}
 	mux := http.NewServeMux()
@@ -87,40 +87,114 @@ func New(o Options) (*Console, error) {
 // ServeHTTP implements [http.Handler].
 func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Content-Security-Policy",
+		"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	c.handler.ServeHTTP(w, r)
 }
 
-// route is one of the table of all routes: what it needs, and what it does.
-type route struct {
-	pattern string
-	may     func(Can) bool
-	do      func(*Console, *request) error
-}
+// Metrics serves the samples of the console's own statistics, which are read once for both; for another port.
+func (c *Console) Metrics() http.Handler { return c.numbers }
 
-func look(Can) bool { return true }
-
-var routes = []route{
-	{"GET /{$}", look, (*Console).home},
-	{"GET /style.css", look, (*Console).style},
-	{"GET /list/{kind}", look, (*Console).list},
-	{"GET /item/{id}", look, (*Console).item},
-	{"GET /help/{name}", look, (*Console).help},
-	{"POST /stop", func(c Can) bool { return c.Stop }, (*Console).stop},
-	{"POST /start", func(c Can) bool { return c.Operate }, (*Console).start},
-	{"POST /item/{id}/operate/{event}", func(c Can) bool { return c.Operate }, (*Console).say},
-	{"POST /item/{id}/approve/{event}", func(c Can) bool { return c.Approve }, (*Console).say},
+// Health answers 200 while the console can read its data, else 503; for another port. What waits, is stopped, held or in
+// review is no matter of health.
+func (c *Console) Health() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ctx, cancel := context.WithTimeout(r.Context(), readWait)
+		defer cancel()
+		if _, err := c.o.Services.Switches.List(ctx, "", 1); err != nil {
+			http.Error(w, "the database does not answer", http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
 }
 
 // Bounds of what is asked and shown.
 const (
-	maxBody  = 64 << 10
-	maxRows  = 200
-	deadline = 5 * time.Second
+	maxBody   = 64 << 10
+	maxRows   = 200
+	readWait  = 2 * time.Second
+	writeWait = 15 * time.Second // a stop waits up to 5 s for what has begun
 )
+
+// need is what a route asks of an operator.
+type need struct {
+	name string
+	ok   func(*Console, *http.Request, Can) bool
+}
+
+func domain(of []store.Domain, d store.Domain) bool { return slices.Contains(of, d) }
+
+var (
+	look   = need{"look", func(*Console, *http.Request, Can) bool { return true }}
+	reveal = need{"reveal", func(_ *Console, _ *http.Request, can Can) bool { return can.Reveal }}
+	stops  = need{"stop", func(_ *Console, _ *http.Request, can Can) bool { return can.Stop }}
+	starts = need{"operate switches", func(_ *Console, _ *http.Request, can Can) bool { return domain(can.Operate, store.DomainSwitches) }}
+	// acts is Approve of the domain for what an approver says, else Operate. Of an unknown kind or action the
+	// route itself says so.
+	acts = need{"operate or approve the domain", func(c *Console, r *http.Request, can Can) bool {
+		k, err := c.o.Services.Kind(r.PathValue("kind"))
+		if err != nil {
+			return true
+		}
+		a, err := k.Action(r.PathValue("action"))
+		return err != nil || may(can, k, a)
+	}}
+	leases = need{"lease the domain", func(_ *Console, r *http.Request, can Can) bool {
+		return domain(can.Lease, store.Domain(r.PathValue("domain")))
+	}}
+	settles = need{"operate the domain", func(_ *Console, r *http.Request, can Can) bool {
+		return domain(can.Operate, store.Domain(r.PathValue("domain")))
+	}}
+	resumes = need{"operate withdrawals", func(_ *Console, _ *http.Request, can Can) bool {
+		return domain(can.Operate, store.DomainWithdrawals)
+	}}
+)
+
+// may reports whether an operator may say an action of a kind.
+func may(can Can, k *ops.Kind, a ops.Action) bool {
+	if a.Approves() {
+		return domain(can.Approve, k.Domain)
+	}
+	return domain(can.Operate, k.Domain)
+}
+
+// route is one of the table of all routes: what it needs, and what it does.
+type route struct {
+	pattern string
+	need    need
+	do      func(*Console, *request) error
+}
+
+var routes = []route{
+	{"GET /{$}", look, (*Console).home},
+	{"GET /style.css", look, (*Console).style},
+	{"GET /draw/{machine}", look, (*Console).draw},
+	{"GET /review", look, (*Console).review},
+	{"GET /stuck", look, (*Console).review},
+	{"GET /list/{kind}", look, (*Console).list},
+	{"GET /find", look, (*Console).find},
+	{"GET /item/{kind}/{id}", look, (*Console).item},
+	{"POST /item/{kind}/{id}/reveal", reveal, (*Console).reveal},
+	{"GET /item/{kind}/{id}/{action}", acts, (*Console).form},
+	{"POST /item/{kind}/{id}/{action}", acts, (*Console).say},
+	{"GET /incidents", look, (*Console).incidents},
+	{"POST /incidents/{domain}", settles, (*Console).acknowledge},
+	{"GET /wallets", look, (*Console).wallets},
+	{"POST /wallets/pause", stops, (*Console).pause},
+	{"POST /wallets/resume", resumes, (*Console).resume},
+	{"GET /workers/{domain}/{holder}", leases, (*Console).worker},
+	{"POST /workers/{domain}/{holder}", leases, (*Console).revoke},
+	{"GET /journal", look, (*Console).lines},
+	{"GET /help/{name}", look, (*Console).help},
+	{"GET /stop", stops, (*Console).stopForm},
+	{"POST /stop", stops, (*Console).stop},
+	{"GET /start", starts, (*Console).startForm},
+	{"POST /start", starts, (*Console).start},
+}
 
 // request is one request, by somebody who may make it.
 type request struct {
@@ -131,69 +205,135 @@ type request struct {
 
 func (c *Console) serve(w http.ResponseWriter, r *http.Request, to route) {
 	who, err := c.o.Auth(r)
-	switch {
-	case err != nil || who.ID == "":
+	if err != nil || who.ID == "" {
 		http.Error(w, "who are you", http.StatusUnauthorized)
 		return
-	case !to.may(who.Can), who.Can.Operate && who.Can.Approve && !c.o.BothRoles:
-		http.Error(w, "you may not do this here", http.StatusForbidden)
+	}
+	wait := readWait
+	if r.Method == http.MethodPost {
+		wait = writeWait
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), wait)
+	defer cancel()
+	req := &request{r.WithContext(ctx), w, who}
+	req.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	both := domain(who.Can.Operate, store.DomainWithdrawals) && domain(who.Can.Approve, store.DomainWithdrawals) && !c.o.BothRoles
+	if both || !to.need.ok(c, req.Request, who.Can) {
+		err := fmt.Errorf("%w: you may not do this here: it needs %s", statemachine.ErrForbidden, to.need.name)
+		if both {
+			err = fmt.Errorf("%w: nobody operates and approves withdrawals", statemachine.ErrForbidden)
+		}
+		if r.Method == http.MethodPost {
+			err = c.note(req, err)
+		}
+		c.failed(req, err)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	if r.Method == http.MethodPost {
 		kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-		if kind != "application/x-www-form-urlencoded" || r.ParseForm() != nil {
+		if kind != "application/x-www-form-urlencoded" || req.ParseForm() != nil {
 			http.Error(w, "a form is needed", http.StatusBadRequest)
 			return
 		}
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), deadline)
-	defer cancel()
-	if err := to.do(c, &request{r.WithContext(ctx), w, who}); err != nil {
-		c.failed(w, err)
+	if err := to.do(c, req); err != nil {
+		c.failed(req, err)
 	}
 }
 
+// note keeps in the journal what somebody tried at a path and was refused before any service was asked.
+func (c *Console) note(r *request, refused error) error {
+	line := statemachine.JournalLine{Actor: r.by.ID, Role: "operator", Domain: string(store.DomainSwitches), Machine: "console",
+		ID: r.PathValue("id"), Event: strings.TrimPrefix(r.URL.Path, "/"), Via: via}
+	if k, err := c.o.Services.Kind(r.PathValue("kind")); err == nil {
+		line.Domain, line.Machine, line.Event = string(k.Domain), k.Machine, r.PathValue("action")
+	}
+	if line.Event == "" {
+		line.Event = "Reveal"
+	}
+	line.Event = statemachine.Bounded(line.Event, 100)
+	return c.o.Services.Note(r.Context(), line, refused)
+}
+
+// via is the program that the journal names.
+const via = "console"
+
 // failed says why something was refused, or could not be read.
-func (c *Console) failed(w http.ResponseWriter, err error) {
-	code := http.StatusInternalServerError
+func (c *Console) failed(r *request, err error) {
+	code, title := http.StatusInternalServerError, "Not done"
 	switch {
 	case errors.Is(err, statemachine.ErrNotFound):
-		code = http.StatusNotFound
+		code, title = http.StatusNotFound, "Not found"
 	case errors.Is(err, statemachine.ErrConflict):
-		code = http.StatusConflict
+		code, title = http.StatusConflict, "It has changed since you looked"
 	case errors.Is(err, statemachine.ErrForbidden):
 		code = http.StatusForbidden
+	case errors.Is(err, store.ErrUnknownCommit):
+		title = "Whether it was stored is not known: say it again"
 	case statemachine.CodeOf(err) != "":
 		code = http.StatusUnprocessableEntity
+	case errors.Is(err, context.DeadlineExceeded):
+		code, title = http.StatusServiceUnavailable, "The database did not answer in time"
 	}
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(code)
-	_ = pages.ExecuteTemplate(w, "failed", map[string]any{"Code": code, "Text": err.Error(), "Changed": code == http.StatusConflict})
+	_ = r.page(code, "failed", title, map[string]any{"Code": code, "Text": err.Error()})
 }
 
 //go:embed page.html style.css
 var files embed.FS
 
-var pages = template.Must(template.New("").Funcs(template.FuncMap{"mask": ops.Masked, "time": stamp}).ParseFS(files, "page.html"))
+var pages = template.Must(template.New("").Funcs(template.FuncMap{"mask": ops.Masked, "time": stamp, "ago": ago,
+	"path":  url.PathEscape,
+	"first": func(s string) string { return s[:min(8, len(s))] },
+	"rows": func(page map[string]any, rows []ops.Row, kind string) map[string]any {
+		return map[string]any{"Up": page["Up"], "Now": page["Now"], "Rows": rows, "Kind": kind}
+	},
+	"group": func(page map[string]any, l listed) map[string]any {
+		return map[string]any{"Up": page["Up"], "Now": page["Now"], "L": l}
+	}}).ParseFS(files, "page.html"))
 
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return "never"
 	}
-	return t.UTC().Format(time.RFC3339)
+	return t.UTC().Format("2006-01-02 15:04:05Z")
+}
+
+// ago is how long something has lasted, in the two largest units.
+func ago(d time.Duration) string {
+	d = max(0, d.Round(time.Second))
+	switch {
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%dd %dh", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
+	case d >= time.Hour:
+		return fmt.Sprintf("%dh %dm", d/time.Hour, d%time.Hour/time.Minute)
+	case d >= time.Minute:
+		return fmt.Sprintf("%dm %ds", d/time.Minute, d%time.Minute/time.Second)
+	}
+	return d.String()
 }
 
 // page writes a page; a template that fails writes none.
-func (r *request) page(name string, data map[string]any) error {
-	data["By"] = r.by
+func (r *request) page(code int, name, title string, data map[string]any) error {
+	up := strings.Repeat("../", max(0, strings.Count(r.URL.EscapedPath(), "/")-1))
+	data["By"], data["Up"], data["Title"], data["Name"] = r.by, up, title, name
 	var text strings.Builder
 	if err := pages.ExecuteTemplate(&text, name, data); err != nil {
 		return err
 	}
 	r.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	r.w.WriteHeader(code)
 	_, err := r.w.Write([]byte(text.String()))
 	return err
+}
+
+// again makes a page without a field to type in load itself once more.
+func (r *request) again() { r.w.Header().Set("Refresh", "15") }
+
+// see sends the browser to a page, by a relative path: nobody here knows the prefix.
+func (r *request) see(to string) error {
+	r.w.Header().Set("Location", to)
+	r.w.WriteHeader(http.StatusSeeOther)
+	return nil
 }
 
 func (c *Console) style(r *request) error {
@@ -203,161 +343,4 @@ func (c *Console) style(r *request) error {
 		_, err = r.w.Write(text)
 	}
 	return err
-}
-
-// home shows what is stopped, what alerts and how much waits, also where a part cannot be read.
-func (c *Console) home(r *request) error {
-	s := c.numbers.Statistics(r.Context())
-	if fresh, err := c.o.Services.Switches.List(r.Context(), "", store.MaxPage); err == nil { // who has stopped sees it at once
-		s.Switches = fresh
-	}
-	if r.by.Can == (Can{}) { // whoever may act is not interrupted while typing
-		r.w.Header().Set("Refresh", "10")
-	}
-	return r.page("home", map[string]any{"Stats": s, "Alerts": s.Alerts(c.o.Limits), "Kinds": withdrawal.ListKind(0).Values(),
-		"On": switches.On})
-}
-
-func (c *Console) list(r *request) error {
-	q := store.ListWithdrawals{Limit: maxRows}
-	if err := q.Kind.UnmarshalText([]byte(r.PathValue("kind"))); err != nil {
-		return fmt.Errorf("%w: %w", statemachine.ErrNotFound, err)
-	}
-	if after := r.URL.Query().Get("after"); after != "" {
-		w, err := c.get(r.Context(), after)
-		if err != nil {
-			return err
-		}
-		q.After = &w.Request
-	}
-	rows, err := c.o.Services.Withdrawals.List(r.Context(), q)
-	if err != nil {
-		return err
-	}
-	return r.page("list", map[string]any{"Kind": q.Kind, "Rows": rows, "More": len(rows) == maxRows})
-}
-
-func (c *Console) get(ctx context.Context, text string) (w withdrawal.Withdrawal, err error) {
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return w, fmt.Errorf("%w: no id", statemachine.ErrNotFound)
-	}
-	return c.o.Services.Withdrawals.Get(ctx, id)
-}
-
-// said are the events that a form with a reason is enough for.
-var said = []string{"Approved", "Rejected", "Cancelled", "Held", "Released", "Acknowledged"}
-
-// item shows one request: the sentence, its fields, what could be said of it, and its history.
-func (c *Console) item(r *request) error {
-	w, err := c.get(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	kind, err := c.o.Services.Kind("withdrawal")
-	if err != nil {
-		return err
-	}
-	is, err := kind.Get(r.Context(), w.Request.ID.String())
-	if err != nil {
-		return err
-	}
-	offers, err := kind.Offers(r.Context(), is, r.by.ID)
-	if err != nil {
-		return err
-	}
-	trail, err := c.o.Services.Withdrawals.Trail(r.Context(), w.Request.ID)
-	if err != nil {
-		return err
-	}
-	if w.Job.Status != 0 {
-		jobs, err := c.o.Services.Withdrawals.Trail(r.Context(), w.Job.ID)
-		if err != nil {
-			return err
-		}
-		trail = append(trail, jobs...)
-		slices.SortStableFunc(trail, func(a, b statemachine.Transition[uuid.UUID]) int { return a.At.Compare(b.At) })
-	}
-	var hashes []string
-	for _, tx := range w.Live() {
-		hashes = append(hashes, tx.Hash)
-	}
-	return r.page("item", map[string]any{"W": w, "Sentence": is.Sentence, "Offers": offers, "Trail": trail, "Hashes": hashes,
-		"Forms": said, "Approver": []string{"Approved", "Rejected"}})
-}
-
-func (c *Console) help(r *request) error {
-	found := ops.Explain(r.PathValue("name"))
-	if len(found) == 0 {
-		return fmt.Errorf("%w: nothing is explained under this name", statemachine.ErrNotFound)
-	}
-	return r.page("help", map[string]any{"Entries": found})
-}
-
-// say sends an event with the reason and the version of the form, by the name of who asks.
-func (c *Console) say(r *request) error {
-	w, err := c.get(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	role, name, reason := withdrawal.Operator, r.PathValue("event"), strings.TrimSpace(r.PostForm.Get("reason"))
-	approves := strings.Contains(r.Pattern, "/approve/")
-	if approves {
-		role = withdrawal.Approver
-	}
-	by := withdrawal.By{Actor: r.by.ID, Role: role, Via: "console"}
-	if _, err := fmt.Sscan(r.PostForm.Get("version"), &by.Version); err != nil || by.Version < 1 {
-		return fmt.Errorf("%w: the version that was shown is needed", statemachine.ErrInvalid)
-	}
-	if reason == "" && name != "Approved" {
-		return fmt.Errorf("%w: a reason is needed", statemachine.ErrInvalid)
-	}
-	events := map[string]withdrawal.Event{
-		"Cancelled":    withdrawal.Cancelled{By: by, Reason: reason},
-		"Held":         withdrawal.Held{By: by, Reason: reason},
-		"Released":     withdrawal.Released{By: by, Reason: reason},
-		"Acknowledged": withdrawal.Acknowledged{By: by, Reason: reason},
-	}
-	if approves {
-		events = map[string]withdrawal.Event{"Approved": withdrawal.Approved{By: by}, "Rejected": withdrawal.Rejected{By: by, Reason: reason}}
-	}
-	if events[name] == nil {
-		return fmt.Errorf("%w: there is no such form", statemachine.ErrNotFound)
-	}
-	if _, err := c.o.Services.Withdrawals.Do(r.Context(), w.Request.ID, events[name]); err != nil {
-		return err
-	}
-	return r.see("../../" + w.Request.ID.String())
-}
-
-// see sends the browser to a page, by a relative path: nobody here knows the prefix.
-func (r *request) see(to string) error {
-	r.w.Header().Set("Location", to)
-	r.w.WriteHeader(http.StatusSeeOther)
-	return nil
-}
-
-func (c *Console) stop(r *request) error {
-	by := switches.By{Actor: r.by.ID, Role: switches.Operator, Via: "console"}
-	ev := switches.Stopped{By: by, Scope: switches.Scope(r.PostForm.Get("scope")), Reason: strings.TrimSpace(r.PostForm.Get("reason"))}
-	if err := ev.Level.UnmarshalText([]byte(r.PostForm.Get("level"))); err != nil {
-		return err
-	}
-	is, quiet, err := c.o.Services.Switches.Stop(r.Context(), ev)
-	if is.Version == 0 && err != nil {
-		return err
-	}
-	return r.page("stopped", map[string]any{"Switch": is, "Quiet": quiet, "Err": err})
-}
-
-func (c *Console) start(r *request) error {
-	by := switches.By{Actor: r.by.ID, Role: switches.Operator, Via: "console"}
-	if _, err := fmt.Sscan(r.PostForm.Get("version"), &by.Version); err != nil || by.Version < 1 {
-		return fmt.Errorf("%w: the version that was shown is needed", statemachine.ErrInvalid)
-	}
-	ev := switches.Started{By: by, Scope: switches.Scope(r.PostForm.Get("scope")), Reason: strings.TrimSpace(r.PostForm.Get("reason"))}
-	if _, err := c.o.Services.Switches.Start(r.Context(), ev); err != nil {
-		return err
-	}
-	return r.see(".")
 }

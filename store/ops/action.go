@@ -151,7 +151,7 @@ func TheActions() []Action {
 }
 
 // As is the name of an action in links and commands.
-func (a *Action) As() string {
+func (a Action) As() string {
 	if a.Name != "" {
 		return a.Name
 	}
@@ -160,7 +160,10 @@ func (a *Action) As() string {
 }
 
 // Approves reports whether an approver says it, and no operator.
-func (a *Action) Approves() bool {
+func (a Action) Approves() bool {
 	ev, is := a.Event.(withdrawal.Event)
 	return is && withdrawal.Speakers(ev).Has(withdrawal.Approver)
 }
+
+// Explained is the name under which [Explain] has it.
+func (a Action) Explained() string { return fmt.Sprintf("%T", a.Event) }

@@ -84,7 +84,7 @@ func (a *Action) inputs(choices map[string][]string) (all []Input) {
 }
 
 // Evidence reports whether a person types more than a reason.
-func (a *Action) Evidence() bool {
+func (a Action) Evidence() bool {
 	for name, from := range a.Fields {
 		if from == Typed && name != "Reason" {
 			return true

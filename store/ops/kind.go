@@ -23,6 +23,8 @@ type Kind struct {
 	Lists   []string
 	Review  []string // of Lists: what rests with a person
 	Stuck   []string // of Lists: what somebody has forgotten
+	// Help is the name of the explanation of a list, see [Explain]; of one that needs none there is none.
+	Help map[string]string
 
 	events string // package of the events
 	get    func(ctx context.Context, id string) (*Item, error)
@@ -298,8 +300,8 @@ func speaks[ID, E, R any](k *Kind, s service[ID, E, R], parse func(string) (ID, 
 	return k
 }
 
-// now is the time of the store.
-func (s *Services) now(ctx context.Context) (now time.Time, err error) {
+// Now is the time of the store.
+func (s *Services) Now(ctx context.Context) (now time.Time, err error) {
 	err = s.DB.View(ctx, func(u store.Unit) error {
 		now, err = u.Now()
 		return err

@@ -301,6 +301,13 @@ func (m *Metrics) Statistics(ctx context.Context) Statistics {
 	return m.last
 }
 
+// Expire makes the next call read the statistics again, however young they are.
+func (m *Metrics) Expire() {
+	m.reading.Lock()
+	defer m.reading.Unlock()
+	m.triedAt = time.Time{}
+}
+
 // refresh reads statistics that are old. While one caller reads, the others wait for it.
 func (m *Metrics) refresh(ctx context.Context) {
 	m.reading.Lock()
@@ -309,8 +316,8 @@ func (m *Metrics) refresh(ctx context.Context) {
 	if !m.triedAt.IsZero() && began.Sub(m.triedAt) < again {
 		return
 	}
-	m.triedAt = began
 	got := m.read(context.WithoutCancel(ctx), m.last)
+	m.triedAt = m.now() // whoever has waited for a part that is locked does not wait for it once more
 	m.Lock()
 	defer m.Unlock()
 	m.last = got

@@ -22,6 +22,7 @@ func (s *Services) refreshes() *Kind {
 		k.Lists = append(k.Lists, status.String())
 	}
 	k.Review = []string{refresh.EndOpen.String()}
+	k.Help = map[string]string{refresh.EndOpen.String(): "expired open"}
 	k.Lists = append(k.Lists, k.Review...)
 	k.list = func(ctx context.Context, q List) (page Page, err error) {
 		xpub, id, _ := strings.Cut(q.After, " ")

@@ -38,7 +38,7 @@ func (s *Services) relays() *Kind {
 	}
 	k := &Kind{Name: "relay", Domain: store.DomainRelays, Machine: relaysync.Machine.Name(), events: "relaysync",
 		Review: []string{forOperator},
-		Lists:  []string{forOperator, "pending", everything}}
+		Lists:  []string{forOperator, "pending", everything}, Help: map[string]string{forOperator: "exhausted"}}
 	k.list = listed(map[string]func(context.Context, string, int) ([]string, error){
 		forOperator: s.Relays.ForOperator, "pending": s.Relays.Pending,
 		everything: func(ctx context.Context, after string, n int) ([]string, error) {
@@ -93,7 +93,7 @@ func (s *Services) tenants() *Kind {
 	}
 	k := &Kind{Name: "tenant", Domain: store.DomainRelays, Machine: dunning.TenantMachine.Name(), events: "dunning",
 		Review: []string{forOperator},
-		Lists:  []string{forOperator, everything}}
+		Lists:  []string{forOperator, everything}, Help: map[string]string{forOperator: "overpaid"}}
 	k.list = listed(map[string]func(context.Context, string, int) ([]string, error){forOperator: s.Tenants.ForOperator,
 		everything: s.Tenants.List},
 		func(ctx context.Context, id string) (Row, error) {
@@ -101,7 +101,7 @@ func (s *Services) tenants() *Kind {
 			if err != nil {
 				return Row{}, err
 			}
-			now, err := s.now(ctx)
+			now, err := s.Now(ctx)
 			r := Row{ID: id, State: a.Tenant.Status().String(), Error: Masked(a.Tenant.PaymentError)}
 			for _, c := range s.Tenants.Policy().ByCause([]dunning.Account{a}, now) {
 				r.Cause = strings.TrimSpace(fmt.Sprintf("%s, by %s", c.Cause.Reason, c.Cause.Party))

@@ -60,7 +60,7 @@ const (
 func direction[A any, P swapped[A]](s *Services, name string, of swaps[A], own func(*Item, *A)) *Kind {
 	k := &Kind{Name: name, Domain: store.DomainSwaps, Machine: name, events: "swap", Review: []string{heldSwaps},
 		Stuck: []string{overdueSwaps},
-		Lists: []string{heldSwaps, overdueSwaps}}
+		Lists: []string{heldSwaps, overdueSwaps}, Help: map[string]string{heldSwaps: "hold", overdueSwaps: "overdue"}}
 	for _, p := range swap.Place(0).Values() {
 		k.Lists = append(k.Lists, p.String())
 	}
@@ -116,7 +116,7 @@ func direction[A any, P swapped[A]](s *Services, name string, of swaps[A], own f
 		if place = swap.Unprocessed; q.Name != heldSwaps && q.Name != overdueSwaps {
 			err = place.UnmarshalText([]byte(q.Name))
 		}
-		now, bad := s.now(ctx)
+		now, bad := s.Now(ctx)
 		if err != nil || bad != nil {
 			return page, firstOf(err, bad)
 		}

@@ -81,7 +81,10 @@ func (s *Services) withdrawals() *Kind {
 	k := &Kind{Name: "withdrawal", Domain: store.DomainWithdrawals, Machine: withdrawal.RequestMachine.Name(), events: "withdrawal",
 		Review: []string{withdrawal.ListReview.String(), withdrawal.ListToRefund.String(), withdrawal.ListPaidAndRefunded.String(),
 			withdrawal.ListHeld.String()},
-		Stuck: []string{withdrawal.ListLeaseEnded.String(), withdrawal.ListCheckOverdue.String()}}
+		Stuck: []string{withdrawal.ListLeaseEnded.String(), withdrawal.ListCheckOverdue.String()},
+		Help: map[string]string{withdrawal.ListReview.String(): "review wait", withdrawal.ListToRefund.String(): "refund wait",
+			withdrawal.ListPaidAndRefunded.String(): "paid and refunded", withdrawal.ListHeld.String(): "withdrawal.Held",
+			withdrawal.ListLeaseEnded.String(): "stuck", withdrawal.ListCheckOverdue.String(): "stuck"}}
 	for _, l := range withdrawal.ListKind(0).Values() {
 		k.Lists = append(k.Lists, l.String())
 	}
@@ -273,7 +276,7 @@ func (s *Services) listWithdrawals(ctx context.Context, q List) (page Page, err 
 	if err != nil {
 		return page, err
 	}
-	now, err := s.now(ctx)
+	now, err := s.Now(ctx)
 	causes := map[int]string{}
 	for _, c := range s.Withdrawals.Policy().ByCause(all, now) {
 		for _, i := range c.Items {

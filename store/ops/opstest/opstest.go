@@ -94,6 +94,8 @@ func New(t testing.TB, d sqlstore.Dialect) *House {
 	h.Services, err = ops.NewServices(db, Policies())
 	h.Check(err)
 	h.WalletIDs = []utxo.WalletID{1}
+	_, err = h.Wallets.Do(t.Context(), utxo.WalletOpened{Wallet: 1, Birth: 1})
+	h.Check(err)
 	return h
 }
 
@@ -198,8 +200,6 @@ func (h *House) Others() map[string]string {
 	tx := wire.NewMsgTx(2)
 	tx.AddTxIn(wire.NewTxIn(&wire.OutPoint{Index: 1}, nil, [][]byte{{1}}))
 	tx.AddTxOut(wire.NewTxOut(60_000, []byte{0x51}))
-	_, err = h.Wallets.Do(ctx, utxo.WalletOpened{Wallet: 1, Birth: 1})
-	h.Check(err)
 	_, err = h.Wallets.Do(ctx, utxo.Submitted{Wallet: 1, Tx: tx})
 	h.Check(err)
 	return map[string]string{"deposit": sig, "credit": txid, "refresh": xpub, "relay": "alice_1", "tenant": "alice",
@@ -226,3 +226,6 @@ func Both(t *testing.T, test func(*testing.T, *House)) {
 		t.Run(d.String(), func(t *testing.T) { test(t, New(t, d)) })
 	}
 }
+
+// Claimed are the events by which payer-1 takes a request.
+func Claimed() []withdrawal.Event { return append(queued(), withdrawal.Claimed{By: payer}) }
