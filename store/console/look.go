@@ -90,7 +90,8 @@ func (c *Console) home(r *request) error {
 	}
 	r.again()
 	return r.page(http.StatusOK, "home", "Overview", map[string]any{"Stats": s, "Alerts": s.Alerts(c.o.Limits), "Stopped": stopped,
-		"On": switches.On, "Machines": machines, "Waits": waits, "Money": money, "Ages": ages, "Oldest": oldest, "Recent": recent, "Kinds": c.o.Services.Kinds(),
+		"On": switches.On, "Machines": machines, "Waits": waits, "Money": money, "Ages": ages, "Oldest": oldest, "Recent": recent,
+		"Kinds":    c.o.Services.Kinds(),
 		"MayStart": domain(r.by.Can.Operate, store.DomainSwitches)})
 }
 
