@@ -80,7 +80,7 @@ func payoutAggregate(p *withdrawal.Policy) *aggregate[BatchUnit, uuid.UUID, uuid
 		apply:  p.ApplyBatch,
 		result: func(c *withdrawal.BatchChange) *withdrawal.Payout { return &c.New },
 		empty:  (*withdrawal.BatchChange).Empty,
-		kept:   unknownOutbound[BatchUnit],
+		kept:   unknownOutbound[BatchUnit](p),
 		signed: (*withdrawal.Payout).Signed,
 		beside: func(b *payoutBatch) beside[withdrawal.Payout, withdrawal.BatchEvent, withdrawal.BatchChange] {
 			return &payees{payoutBatch: b}
@@ -119,7 +119,7 @@ func (b *payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawa
 			if i := slices.IndexFunc(p.Members, func(w withdrawal.Withdrawal) bool { return w.Request.Chain != uuid.Nil }); err == nil && i >= 0 {
 				err = ask(p.Members[i].Request.Chain) // another chain than the batch's is refused
 				if next := p.Members[i].Wallet.NextNonce; err == nil && e.HasChainNonce &&
-					(e.ChainNonce > next || next == 0 && p.Generation > 0) {
+					(e.ChainNonce > next || next == 0) {
 					p.Said, err = b.tx.HotWallets().Statements(p.Members[i].Request.Chain, 0)
 				}
 			}

@@ -73,7 +73,7 @@ func withdrawalAggregate(p *withdrawal.Policy) *aggregate[WithdrawalUnit, uuid.U
 			return tx.Withdrawals().RequestOf(job)
 		},
 		order:  inOrderOfUsers,
-		kept:   unknownOutbound[WithdrawalUnit],
+		kept:   unknownOutbound[WithdrawalUnit](p),
 		signed: (*withdrawal.Withdrawal).Signed,
 		beside: func(b *withdrawalBatch) beside[withdrawal.Withdrawal, withdrawal.Event, withdrawal.Change] {
 			return &candidates{withdrawalBatch: b, policy: p}

@@ -85,7 +85,7 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 			err = b.payer(w)
 		}
 		if e, is := ev.(withdrawal.Prepared); is && err == nil && e.HasChainNonce &&
-			(e.ChainNonce > w.Wallet.NextNonce || w.Wallet.NextNonce == 0 && w.Generation > 0) {
+			(e.ChainNonce > w.Wallet.NextNonce || w.Wallet.NextNonce == 0) {
 			w.Said, err = b.tx.HotWallets().Statements(w.Request.Chain, 0)
 		}
 	case withdrawal.ProvenDead:
@@ -256,13 +256,43 @@ func (b *candidates) end(ws []withdrawal.Withdrawal) {
 	}
 }
 
-// unknownOutbound stores what a refused payment has told of its hot wallet.
-func unknownOutbound[T WithdrawalUnit](err error) func(T) error {
-	refused := new(withdrawal.UnsettledError)
-	if !errors.As(err, &refused) || len(refused.Said) == 0 {
+// unknownOutbound stores what a refused payment has told of its hot wallet, and gives its executions back.
+func unknownOutbound[T WithdrawalUnit](p *withdrawal.Policy) func(error) func(T) error {
+	return func(err error) func(T) error {
+		refused := new(withdrawal.UnsettledError)
+		if !errors.As(err, &refused) || len(refused.Said)+len(refused.Back) == 0 {
+			return nil
+		}
+		return func(tx T) error {
+			if err := switchOff(tx, refused.Said); err != nil {
+				return err
+			}
+			return giveBack(tx, p, refused.Back)
+		}
+	}
+}
+
+// giveBack ends executions that nobody else has ended meanwhile.
+func giveBack(tx WithdrawalUnit, p *withdrawal.Policy, back []withdrawal.Ended) error {
+	if len(back) == 0 {
 		return nil
 	}
-	return func(tx T) error { return switchOff(tx, refused.Said) }
+	now, err := tx.Now()
+	if err != nil {
+		return err
+	}
+	found, err := tx.Withdrawals().Get(mapped(back, func(e *withdrawal.Ended) uuid.UUID { return e.Request })...)
+	if err != nil {
+		return err
+	}
+	var changes []withdrawal.Change
+	for i := range found {
+		c, err := p.ApplyAt(found[i], back[i].GivenBack, now)
+		if err == nil && !c.Empty() {
+			changes = append(changes, c)
+		}
+	}
+	return tx.Withdrawals().Save(changes...)
 }
 
 // switchOff stores unknown outbounds, and switches their wallets off.
@@ -271,6 +301,9 @@ func switchOff(tx WithdrawalUnit, said []withdrawal.Statement) error {
 		return nil
 	}
 	records := tx.HotWallets()
+	if _, err := records.Statements(said[0].Chain, math.MaxInt64); err != nil { // keeps out who switches a wallet on, and reads them
+		return err
+	}
 	for i := range said {
 		found, err := records.Get(said[i].Wallet)
 		for k := range found {

@@ -17,7 +17,8 @@ import (
 // any transaction that begins after the call has returned; what is out goes on.
 // What [withdrawal.NewHotWallet] refuses is [statemachine.ErrInvalid]. An operator speaks, whose call
 // is in the journal with one line for each wallet, refused ones too; or the system, as a host that
-// begins, which leaves off what [withdrawal.Puts] says: another role is [statemachine.ErrForbidden].
+// begins: another role is [statemachine.ErrForbidden]. A wallet of which something is not explained
+// nobody switches on: [withdrawal.ErrUnsettled], see [withdrawal.Puts].
 func (s *Withdrawals) PutHotWallet(ctx context.Context, by withdrawal.By, wallets ...withdrawal.HotWallet) error {
 	checked, bad := make([]withdrawal.HotWallet, len(wallets)), withdrawal.PutsWallets(by)
 	for i := 0; i < len(wallets) && bad == nil; i++ {
@@ -37,19 +38,29 @@ func (s *Withdrawals) PutHotWallet(ctx context.Context, by withdrawal.By, wallet
 	return s.update(ctx, func(tx WithdrawalUnit) error {
 		err := bad
 		for i := 0; i < len(checked) && err == nil; i++ {
-			err = put(tx.HotWallets(), by, checked[i])
+			err = put(tx, by, checked[i])
 		}
 		return keep(tx, time.Time{}, lines, err)
 	})
 }
 
-func put(records HotWalletRecords, by withdrawal.By, w withdrawal.HotWallet) error {
-	var old withdrawal.HotWallet
+func put(tx WithdrawalUnit, by withdrawal.By, w withdrawal.HotWallet) error {
+	records, old := tx.HotWallets(), withdrawal.HotWallet{}
 	found, err := records.Get(w.ID)
 	if len(found) == 1 {
 		old = found[0]
 	}
-	if err != nil || !withdrawal.Puts(by, old, w) {
+	var open []withdrawal.Open
+	if err == nil && withdrawal.SwitchesOn(old, w) {
+		var known withdrawal.Copy
+		if known, err = knownOf(tx, old.Chain, 0); err == nil {
+			open, err = withdrawal.Unexplained(known, old.ID, 1)
+		}
+	}
+	if err == nil {
+		w, err = withdrawal.Puts(by, old, w, open)
+	}
+	if err != nil || old.ID != uuid.Nil && old.Role == w.Role && old.Status == w.Status {
 		return err
 	}
 	return records.Put(w)

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -38,7 +37,7 @@ func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
 				r.Wallet, r.Chain = found[0], found[0].Chain
 			}
 			if r.Chain != uuid.Nil {
-				if _, err := tx.HotWallets().Statements(r.Chain, math.MaxInt64); err != nil { // keeps a Start out, which reads them
+				if r.Said, err = tx.HotWallets().Statements(r.Chain, 0); err != nil { // keeps a Start out, which reads them
 					return err
 				}
 				state, err := tx.Switches().Ask(switches.Chain(r.Chain))
@@ -46,11 +45,6 @@ func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
 					return err
 				}
 				r.Recovering, r.Generation, r.RestoredAt = state.Recovering && !state.Moved, state.Generation, state.RestoredAt
-			}
-			if _, used := ev.(withdrawal.Used); used && !r.Recovering {
-				if r.Said, err = tx.HotWallets().Statements(r.Chain, 0); err != nil {
-					return err
-				}
 			}
 			now, err := tx.Now()
 			if err != nil {
@@ -65,15 +59,19 @@ func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
 }
 
 // Unsettled returns up to limit (1 to [MaxPage]) points that stand open before a chain may be
-// started after a restore, see [withdrawal.Unsettled]; none for a chain that is not recovering.
+// started after a restore, see [withdrawal.Unsettled]; of a chain that is not recovering, before its hot
+// wallets that are off may be switched on, see [withdrawal.Unexplained].
 func (s *Withdrawals) Unsettled(ctx context.Context, chain uuid.UUID, limit int) ([]withdrawal.Open, error) {
 	if err := CheckLimit(limit); err != nil {
 		return nil, err
 	}
 	return read(ctx, s.view, func(tx WithdrawalUnit) ([]withdrawal.Open, error) {
 		state, err := tx.Switches().Ask(switches.Chain(chain))
-		if err != nil || !state.Recovering {
+		if err != nil {
 			return nil, err
+		}
+		if !state.Recovering {
+			return unexplained(tx, chain, limit)
 		}
 		known, err := copyOf(tx, chain, state.Generation)
 		if err != nil {
@@ -81,6 +79,24 @@ func (s *Withdrawals) Unsettled(ctx context.Context, chain uuid.UUID, limit int)
 		}
 		return withdrawal.Unsettled(known, limit)
 	})
+}
+
+// unexplained returns what stands open of the hot wallets of a chain that are off.
+func unexplained(tx WithdrawalUnit, chain uuid.UUID, limit int) (all []withdrawal.Open, err error) {
+	known, err := knownOf(tx, chain, 0)
+	if err != nil || len(known.Statements) == 0 {
+		return nil, err
+	}
+	wallets, err := tx.HotWallets().OfChain(chain)
+	for i := 0; i < len(wallets) && err == nil && len(all) < limit; i++ {
+		if wallets[i].Pays() {
+			continue
+		}
+		var open []withdrawal.Open
+		open, err = withdrawal.Unexplained(known, wallets[i].ID, limit-len(all))
+		all = append(all, open...)
+	}
+	return all, err
 }
 
 // unsettled is the first point that stands open before a scope may be started, nil if there is
@@ -141,12 +157,10 @@ func unsettledWallet(tx SwitchUnit, w utxo.WalletID, restored time.Time) (open, 
 
 // copyOf reads what a store knows of a chain.
 func copyOf(tx WithdrawalUnit, chain uuid.UUID, generation int64) (c withdrawal.Copy, err error) {
-	records, hot := tx.Withdrawals(), tx.HotWallets()
-	c.Chain = chain
-	if c.Statements, err = hot.Statements(chain, generation); err != nil {
+	if c, err = knownOf(tx, chain, generation); err != nil {
 		return c, err
 	}
-	wallets, err := hot.OfChain(chain)
+	wallets, err := tx.HotWallets().OfChain(chain)
 	if err != nil {
 		return c, err
 	}
@@ -156,6 +170,23 @@ func copyOf(tx WithdrawalUnit, chain uuid.UUID, generation int64) (c withdrawal.
 			return c, err
 		}
 		c.Wallets = append(c.Wallets, of)
+	}
+	return c, nil
+}
+
+// knownOf reads what was said about a chain in a generation and in later ones, and looks up what is on file.
+func knownOf(tx WithdrawalUnit, chain uuid.UUID, generation int64) (c withdrawal.Copy, err error) {
+	records, hot := tx.Withdrawals(), tx.HotWallets()
+	c.Chain = chain
+	if c.Statements, err = hot.Statements(chain, generation); err != nil {
+		return c, err
+	}
+	c.Holds = func(wallet uuid.UUID, nonce uint64) (filler, job bool, err error) {
+		owned, err := hot.NoncesFrom(wallet, nonce)
+		if err != nil || len(owned) == 0 || owned[0].Nonce != nonce {
+			return false, false, err
+		}
+		return owned[0].Request == uuid.Nil, owned[0].Request != uuid.Nil, nil
 	}
 	c.OnFile = func(hash string, t withdrawal.Transfer) (uuid.UUID, bool, error) {
 		return onFile(records, chain, hash, t)
@@ -240,11 +271,11 @@ func (b *candidates) unclaimed(w *withdrawal.Withdrawal) error {
 		b.claims[w.Request.Chain] = all
 	}
 	for _, s := range withdrawal.UnclaimedFor(all, &w.Request) {
-		claimed, _, err := onFile(b.tx.Withdrawals(), w.Request.Chain, s.Hash, s.Transfer())
+		claimed, whole, err := onFile(b.tx.Withdrawals(), w.Request.Chain, s.Hash, s.Transfer())
 		if err != nil {
 			return err
 		}
-		if claimed == uuid.Nil {
+		if claimed == uuid.Nil || whole { // whole: it may be another transfer of the transaction that is its own
 			w.Unclaimed = s.Outpoint()
 			return nil
 		}

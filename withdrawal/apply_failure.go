@@ -67,7 +67,15 @@ func (p *Policy) snooze(c *step, e *GivenBack) error {
 	if c.maybeSent() {
 		return c.lookUp(text)
 	}
-	return c.giveBack(jobSnooze, c.by.At.Add(e.For.Truncate(time.Microsecond)), text)
+	k := c.Old.Job.Deferrals
+	err := c.giveBack(jobSnooze, c.by.At.Add(e.For.Truncate(time.Microsecond)), text)
+	if e.refused { // what the worker reports of it is no news
+		c.New.Job.StoppedFence = e.Fence
+		if e.For > 0 {
+			c.New.Job.Deferrals = min(k, 1<<30) + 1
+		}
+	}
+	return err
 }
 
 // MaxSnooze bounds GivenBack.For.

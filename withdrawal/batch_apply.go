@@ -1,6 +1,7 @@
 package withdrawal
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -201,11 +202,25 @@ func (c *batchStep) prepare(e *BatchPrepared) error {
 			return c.refuse(statemachine.ErrInvalid, "request "+c.New.Members[i].Request.ID.String()+" is not paid")
 		}
 		if err := c.member(i, func(s *step) error { return c.policy.batched(s, e, &e.Pays[k], b, i == owner) }); err != nil {
-			return err
+			return c.backAll(err, e.Pays)
 		}
 	}
 	c.addTx(e.Hash, e.Raw)
 	return c.move(batchPrepare, "")
+}
+
+// backAll has a refusal that gives the execution of one member back do so with those of all.
+func (c *batchStep) backAll(err error, pays []Pay) error {
+	of := new(UnsettledError)
+	if errors.As(err, &of) && len(of.Back) == 1 {
+		one := of.Back[0]
+		of.Back = nil
+		for i := range pays {
+			one.Request, one.Fence = pays[i].Request, pays[i].Fence
+			of.Back = append(of.Back, one)
+		}
+	}
+	return err
 }
 
 // batched is the first version of a batch, for one member.

@@ -156,6 +156,11 @@
 // with [ErrUnsettled]; [ProvenDead] and [BatchMined] of it are taken. Each is an unknown outbound,
 // a [Statement] that says SaidUnknown, and switches the wallet off (WalletUnknown). It is open
 // ([Stats].UnknownOutbound) until an operator has said [Used] of the nonce, or it is a [Filler]'s.
+// The payment that is refused is given back, and has cost no attempt.
+//
+// The transaction may have paid requests of this store. So the wallet cannot be switched on ([Puts]) before
+// each transfer that was told by Used is explained: it is on file of the request that it pays, the house's own,
+// or [Unclaimed], and then no request with its payee is ordered. [Unexplained] names what is missing.
 //
 // # Stop
 //

@@ -78,8 +78,16 @@ func (e *TakenError) Unwrap() error { return e.Err }
 // that does not pay before it is explained.
 type UnsettledError struct {
 	Open Open
-	// Said is stored though the event is refused, by a transaction of its own: an unknown outbound.
+	// Said is stored though the event is refused, by a transaction of its own: unknown outbounds, at most [MaxGaps].
 	Said []Statement
+	// Back ends, in that transaction, the executions of the payment that is refused: they cost no attempt.
+	Back []Ended
+}
+
+// Ended is the end of an execution of a request.
+type Ended struct {
+	Request uuid.UUID
+	GivenBack
 }
 
 func (e *UnsettledError) Error() string { return fmt.Sprintf("%v: %v", ErrUnsettled, e.Open) }

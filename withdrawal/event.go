@@ -218,6 +218,8 @@ type (
 		Fence  int64
 		For    time.Duration
 		Reason string
+		// refused: the rules say it of a payment that they have refused, see [UnsettledError].
+		refused bool
 	}
 	// Rebroadcast reports another broadcast of the bytes on file. Done says
 	// that the node took it or has it. It ends the lease, and the next is owed

@@ -112,7 +112,7 @@ func (p *Policy) nonceFault(c *step, e *Prepared) error {
 		return c.refuse(statemachine.ErrInvalid, "the chain's next nonce is above 2^63 - 2")
 	}
 	if loaded {
-		if err := c.unknownBelow(e.ChainNonce); err != nil {
+		if err := p.unknownBelow(c, e.ChainNonce); err != nil {
 			return err
 		}
 	}
@@ -129,13 +129,14 @@ func (p *Policy) nonceFault(c *step, e *Prepared) error {
 	return nil
 }
 
-// unknownBelow refuses a payment of a wallet of which a nonce below the chain's next one is neither on
-// file nor told as [Used]: something that is on no file has used it. The first nonce of a wallet says
-// where its numbers begin, but after a restore, when its [Bound] does, and the chain must have come to it.
-func (c *step) unknownBelow(chainNext uint64) error {
+// unknownBelow refuses a payment of a wallet of which nonces below the chain's next one are neither on
+// file nor told as [Used]: something that is on no file has used them. Where the numbers of a wallet
+// begin its [Bound] says, and the chain must have come to it; without one the first nonce of the wallet
+// does, but after a restore none does.
+func (p *Policy) unknownBelow(c *step, chainNext uint64) error {
 	w := &c.Old.Wallet
-	known, based := w.NextNonce, w.NextNonce != 0 || c.Old.Generation == 0
-	if based && (chainNext <= known || w.NextNonce == 0) {
+	known, based := w.NextNonce, w.NextNonce != 0
+	if based && chainNext <= known {
 		return nil
 	}
 	var used []uint64
@@ -151,17 +152,37 @@ func (c *step) unknownBelow(chainNext uint64) error {
 	slices.Sort(used)
 	open := Open{Chain: w.Chain, Wallet: w.ID, Point: OpenBound}
 	if !based {
-		return c.refuse(&UnsettledError{Open: open}, "")
+		if c.Old.Generation == 0 {
+			return nil
+		}
+		return p.unsettled(c, open, nil)
 	}
-	if w.NextNonce == 0 && chainNext < known { // what was signed before the restore may still be mined
+	if w.NextNonce == 0 && chainNext < known { // what was signed before may still be mined
 		open.Point, open.Number = OpenNonce, chainNext
-		return c.refuse(&UnsettledError{Open: open}, "")
+		return p.unsettled(c, open, nil)
 	}
-	if known = FreeNonce(known, used); chainNext <= known {
+	var said []Statement
+	for n := FreeNonce(known, used); n < chainNext && len(said) < MaxGaps; n = FreeNonce(n+1, used) {
+		said = append(said, c.unknown(w.ID, n, "", fmt.Sprintf("the chain's next nonce is %d: was the database put back?", chainNext)))
+	}
+	if len(said) == 0 {
 		return nil
 	}
-	open.Point, open.Number = OpenUntold, known
-	return c.refuse(&UnsettledError{open, []Statement{c.unknown(w.ID, known, "", fmt.Sprintf("the chain's next nonce is %d", chainNext))}}, "")
+	open.Point, open.Number = OpenUntold, said[0].Number
+	return p.unsettled(c, open, said)
+}
+
+// unsettled refuses a payment of a wallet that is not explained, and gives its execution back: it is no
+// fault of the payment.
+func (p *Policy) unsettled(c *step, open Open, said []Statement) error {
+	e := &UnsettledError{Open: open, Said: said}
+	back := GivenBack{By: c.by, Fence: c.Old.Job.Lease.Fence, Reason: statemachine.Bounded(e.Error(), MaxText), refused: true}
+	if len(said) == 0 { // the wallet stays on
+		back.For = p.holdUntil(c.Old.Job.Deferrals, c.by.At).Sub(c.by.At)
+	}
+	back.Version = 0
+	e.Back = []Ended{{c.Old.Request.ID, back}}
+	return c.refuse(e, "")
 }
 
 // unknown is the row of an unknown outbound.
@@ -179,20 +200,28 @@ type UnknownOutbound struct {
 
 // UnknownOutbounds returns what the statements tell of as unknown outbound and is open still: no
 // [Used] of the nonce was said since, no filler has the nonce, and where the hash is not known no job
-// has it either; filler and job look that up. all are in the order in which they were said.
-func UnknownOutbounds(all []Statement, filler, job func(wallet uuid.UUID, nonce uint64) bool) (open []UnknownOutbound) {
+// has it either; holds looks that up, and its error ends it. all are in the order in which they were said.
+func UnknownOutbounds(all []Statement, holds func(wallet uuid.UUID, nonce uint64) (filler, job bool, err error)) (open []UnknownOutbound,
+	err error) {
 	for i := range all {
 		s := &all[i]
 		switch u := (UnknownOutbound{s.Wallet, s.Number, s.Hash}); s.Says {
 		case SaidUsed:
 			open = slices.DeleteFunc(open, func(o UnknownOutbound) bool { return o.Wallet == u.Wallet && o.Nonce == u.Nonce })
 		case SaidUnknown:
-			if !slices.Contains(open, u) && !filler(u.Wallet, u.Nonce) && !(u.Hash == "" && job(u.Wallet, u.Nonce)) {
+			if !slices.Contains(open, u) {
 				open = append(open, u)
 			}
 		}
 	}
-	return open
+	open = slices.DeleteFunc(open, func(u UnknownOutbound) bool {
+		filler, job := false, false
+		if err == nil {
+			filler, job, err = holds(u.Wallet, u.Nonce)
+		}
+		return filler || u.Hash == "" && job
+	})
+	return open, err
 }
 
 // Filler is a transaction of a hot wallet that pays no request: it fills a gap

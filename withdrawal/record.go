@@ -295,7 +295,8 @@ type HotWallet struct {
 const (
 	WalletRoleHot = "hot_wallet"
 	WalletActive  = "active"
-	// WalletUnknown: an unknown outbound has switched it off. An operator who knows what it was says PutHotWallet.
+	// WalletUnknown: an unknown outbound has switched it off. Once all of it is explained ([Unexplained]) an operator
+	// switches it on, see [Puts].
 	WalletUnknown = "unknown outbound"
 )
 

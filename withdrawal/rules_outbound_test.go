@@ -3,8 +3,10 @@ package withdrawal_test
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -34,6 +36,9 @@ func TestPreparedTellsAnUnknownOutbound(t *testing.T) {
 		{"the chain is at the file", 8, 8, 0, nil, 0, 0},
 		{"the chain is ahead", 8, 9, 0, nil, withdrawal.OpenUntold, 8},
 		{"the first nonce of a wallet", 0, 702, 0, nil, 0, 0},
+		{"the first one, at its bound", 0, 5, 0, []withdrawal.Statement{bound}, 0, 0},
+		{"the first one, above its bound", 0, 6, 0, []withdrawal.Statement{bound}, withdrawal.OpenUntold, 5},
+		{"the first one, below its bound", 0, 4, 0, []withdrawal.Statement{bound}, withdrawal.OpenNonce, 4},
 		{"the first one after a restore, and nobody has said the bound", 0, 702, 1, nil, withdrawal.OpenBound, 0},
 		{"the first one after a restore, at its bound", 0, 5, 1, []withdrawal.Statement{bound}, 0, 0},
 		{"the first one after a restore, above its bound", 0, 6, 1, []withdrawal.Statement{bound}, withdrawal.OpenUntold, 5},
@@ -56,7 +61,7 @@ func TestPreparedTellsAnUnknownOutbound(t *testing.T) {
 				}
 			case !errors.Is(err, withdrawal.ErrUnsettled) || open.Open.Point != tt.open || open.Open.Number != tt.nonce || open.Open.Wallet != hot || !c.Empty():
 				t.Errorf("%v", err)
-			case (len(open.Said) == 1) != (tt.open == withdrawal.OpenUntold):
+			case (len(open.Said) > 0) != (tt.open == withdrawal.OpenUntold):
 				t.Errorf("it tells %+v", open.Said)
 			case tt.open == withdrawal.OpenUntold:
 				want := withdrawal.Statement{Chain: w.Job.Chain, Wallet: hot, Generation: tt.generation, Says: withdrawal.SaidUnknown, Number: tt.nonce,
@@ -181,43 +186,203 @@ func TestAnUnknownOutboundIsOpen(t *testing.T) {
 		{"a job has it", []withdrawal.Statement{unknown(7, "")}, false, true, nil},
 		{"a job has it, by what was mined in its place", []withdrawal.Statement{unknown(7, "x")}, false, true, other},
 	} {
-		has := func(is bool) func(uuid.UUID, uint64) bool { return func(uuid.UUID, uint64) bool { return is } }
-		if got := withdrawal.UnknownOutbounds(tt.said, has(tt.filler), has(tt.job)); len(got)+len(tt.want) > 0 && !reflect.DeepEqual(got, tt.want) {
-			t.Errorf("%s: %+v", tt.name, got)
+		got, err := withdrawal.UnknownOutbounds(tt.said, func(uuid.UUID, uint64) (bool, bool, error) { return tt.filler, tt.job, nil })
+		if err != nil || len(got)+len(tt.want) > 0 && !reflect.DeepEqual(got, tt.want) {
+			t.Errorf("%s: %v, %+v", tt.name, err, got)
 		}
 	}
 }
 
-// What an unknown outbound has switched off an operator alone switches on: the system says at each
-// start of a host that its wallets are active.
+// What an unknown outbound has switched off an operator alone switches on, and nobody while something of it
+// is not explained: the system says at each start of a host what its wallets are, and loses no mark by it.
 func TestWhatAnUnknownOutboundSwitchedOffAPersonSwitchesOn(t *testing.T) {
 	active := aWallet
 	active.Status = withdrawal.WalletActive
 	of := func(status string) withdrawal.HotWallet { w := active; w.Status = status; return w }
-	cold := active
-	cold.Role = "cold"
+	cold := func(status string) withdrawal.HotWallet { w := of(status); w.Role = "cold"; return w }
+	off := active.Off()
+	open := []withdrawal.Open{{Wallet: active.ID, Point: withdrawal.OpenTransfer, Hash: "x", Number: 1}}
 	for _, tt := range []struct {
-		name     string
-		old, h   withdrawal.HotWallet
-		operator bool // else the system says it
-		puts     bool
+		name         string
+		old, h       withdrawal.HotWallet
+		open         []withdrawal.Open
+		system, told withdrawal.HotWallet // as they are stored after the system, and an operator, has said h; zero: refused
 	}{
-		{"a new one", withdrawal.HotWallet{}, active, false, true},
-		{"said again", active, active, false, false},
-		{"said again by an operator", active, active, true, true},
-		{"off by an unknown outbound", active.Off(), active, false, false},
-		{"off by an unknown outbound, an operator", active.Off(), active, true, true},
-		{"off by an unknown outbound, retired", active.Off(), of("retired"), false, true},
-		{"off by an unknown outbound, cold", active.Off(), cold, false, true},
-		{"off by another reason", of("retired"), active, false, true},
-		{"switched off", active, of("retired"), false, true},
+		{"a new one", withdrawal.HotWallet{}, active, nil, active, active},
+		{"said again", active, active, open, active, active},
+		{"off by an unknown outbound", off, active, nil, off, active},
+		{"off by an unknown outbound, not explained", off, active, open, off, withdrawal.HotWallet{}},
+		{"off by an unknown outbound, retired", off, of("retired"), open, off, of("retired")},
+		{"off by an unknown outbound, cold", off, cold(withdrawal.WalletActive), open, cold(withdrawal.WalletUnknown), cold(withdrawal.WalletActive)},
+		{"and hot again", cold(withdrawal.WalletUnknown), active, nil, off, active},
+		{"off by another reason", of("retired"), active, nil, active, active},
+		{"off by another reason, not explained", of("retired"), active, open, off, withdrawal.HotWallet{}},
+		{"cold, not explained", cold(withdrawal.WalletActive), active, open, off, withdrawal.HotWallet{}},
+		{"switched off", active, of("retired"), open, of("retired"), of("retired")},
 	} {
-		by := withdrawal.By{Role: withdrawal.System}
-		if tt.operator {
-			by.Role = withdrawal.Operator
+		got, err := withdrawal.Puts(withdrawal.By{Role: withdrawal.System}, tt.old, tt.h, tt.open)
+		if err != nil || got != tt.system {
+			t.Errorf("%s: the system: %+v, %v", tt.name, got, err)
 		}
-		if got := withdrawal.Puts(by, tt.old, tt.h); got != tt.puts {
-			t.Errorf("%s: %v", tt.name, got)
+		got, err = withdrawal.Puts(withdrawal.By{Role: withdrawal.Operator}, tt.old, tt.h, tt.open)
+		unsettled := new(withdrawal.UnsettledError)
+		if refused := tt.told.ID == uuid.Nil; refused != errors.As(err, &unsettled) || refused && (unsettled.Open != open[0] ||
+			!errors.Is(err, withdrawal.ErrUnsettled)) || !refused && got != tt.told {
+			t.Errorf("%s: an operator: %+v, %v", tt.name, got, err)
+		}
+	}
+}
+
+// A wallet that somebody else has paid from is explained once each unknown outbound is told as used, and each
+// of its transfers is a request's, the house's own or unclaimed: restored or not, in whatever order.
+func TestAWalletStaysOffUntilItIsExplained(t *testing.T) {
+	unknown := func(nonce uint64, hash string) withdrawal.Statement {
+		return withdrawal.Statement{Chain: aWallet.Chain, Wallet: aWallet.ID, Says: withdrawal.SaidUnknown, Number: nonce, Hash: hash}
+	}
+	first, second := unknown(7, ""), unknown(8, "")
+	another := first
+	another.Wallet = named("another wallet")
+	own := usedNonce(7, "x", 0)
+	own.Transfers[0].Own = true
+	request := uuid.New()
+	for _, tt := range []struct {
+		what   string
+		said   []any // events and statements
+		onFile []string
+		held   map[uint64]string // who has a nonce
+		queued bool              // a request with the payee of output 0 may be paid
+		want   string
+	}{
+		{"nothing is unknown", nil, nil, nil, false, ""},
+		{"unknown", []any{first, second}, nil, nil, false, "untold 7, untold 8"},
+		{"of another wallet", []any{another}, nil, nil, false, ""},
+		{"a filler has one", []any{first, second}, nil, map[uint64]string{7: "filler"}, false, "untold 8"},
+		{"a job has one", []any{first, second}, nil, map[uint64]string{8: "job"}, false, "untold 7"},
+		{"a job has it, and another transaction was mined", []any{unknown(7, "x")}, nil, map[uint64]string{7: "job"}, false, "untold 7"},
+		{"used, and pays somebody", []any{first, usedNonce(7, "x", 0, 1)}, nil, nil, false, "transfer x:0, transfer x:1"},
+		{"one transfer is on file", []any{first, usedNonce(7, "x", 0, 1)}, []string{"x:0"}, nil, false, "transfer x:1"},
+		{"the other is unclaimed", []any{first, usedNonce(7, "x", 0, 1), claimOf("x", 1)}, []string{"x:0"}, nil, false, ""},
+		{"unclaimed before it is used", []any{first, claimOf("x", 0), usedNonce(7, "x", 0)}, nil, nil, false, ""},
+		{"unclaimed, and a request may be paid", []any{first, usedNonce(7, "x", 0), claimOf("x", 0)}, nil, nil, true, "payee x:0"},
+		{"dropped", []any{first, usedNonce(7, "x", 0), claimOf("x", 0),
+			withdrawal.Dropped{By: desk, Wallet: aWallet.ID, Tx: "x", Reason: "x"}}, nil, nil, true, ""},
+		{"unclaimed, and told as unknown once more", []any{first, usedNonce(7, "x", 0), claimOf("x", 0), first}, nil, nil, false, "untold 7"},
+		{"the house's own", []any{first, own}, nil, nil, false, ""},
+		{"reverted", []any{first, usedNonce(7, "x")}, nil, nil, false, ""},
+		{"told wrong, and corrected", []any{first, usedNonce(7, "y", 0), usedNonce(7, "x")}, nil, nil, false, ""},
+		{"corrected the other way round", []any{first, usedNonce(7, "x"), usedNonce(7, "y", 0)}, nil, nil, false, "transfer y:0"},
+	} {
+		a := restoredCopy(t, numbered, onFileFrom(0, 7))
+		a.Statements = nil
+		for _, s := range tt.said {
+			switch s := s.(type) {
+			case withdrawal.Statement:
+				a.Statements = append(a.Statements, s)
+			case withdrawal.Event:
+				a.say(s)
+			}
+		}
+		for _, key := range tt.onFile {
+			a.onFile[key] = true
+		}
+		if tt.queued {
+			a.queued[paysOut(0).Payee] = []uuid.UUID{request}
+		}
+		a.Holds = func(_ uuid.UUID, nonce uint64) (filler, job bool, err error) {
+			return tt.held[nonce] == "filler", tt.held[nonce] == "job", nil
+		}
+		for limit := 1; limit < 3; limit++ {
+			all, err := withdrawal.Unexplained(a.Copy, aWallet.ID, limit)
+			want := strings.Join(strings.SplitN(tt.want, ", ", limit+1)[:min(limit, strings.Count(tt.want, ", ")+1)], ", ")
+			if got := short(all); err != nil || got != want {
+				t.Errorf("%s: %v, open is %q, expected %q", tt.what, err, got, want)
+			}
+		}
+	}
+	broken := errors.New("broken")
+	a := restoredCopy(t, numbered, onFileFrom(0, 7))
+	a.Statements = []withdrawal.Statement{first}
+	a.Holds = func(uuid.UUID, uint64) (bool, bool, error) { return false, false, broken }
+	if _, err := withdrawal.Unexplained(a.Copy, aWallet.ID, 1); !errors.Is(err, broken) {
+		t.Errorf("a read that fails: %v", err)
+	}
+}
+
+// All nonces that something else has used are named at once, up to [withdrawal.MaxGaps].
+func TestPreparedNamesEachUnknownNonce(t *testing.T) {
+	w := states(t)["processing"]
+	w.Wallet.NextNonce, w.Said = 8, []withdrawal.Statement{saidUsed(9, "y")}
+	for chain, want := range map[uint64]int{8: 0, 9: 1, 10: 1, 11: 2, 13: 4, 108: 99, 109: 100, 110: 100, withdrawal.MaxNonce: 100} {
+		_, err := policy.Apply(w, prepared(t0, 1, "tx1", chain))
+		open := new(withdrawal.UnsettledError)
+		if errors.As(err, &open); len(open.Said) != want {
+			t.Errorf("the chain's next is %d: %d are told, %v", chain, len(open.Said), err)
+			continue
+		}
+		next := uint64(8)
+		for _, s := range open.Said {
+			if s.Number != next || !strings.Contains(s.Reason, "was the database put back?") {
+				t.Errorf("the chain's next is %d: %+v", chain, s)
+			}
+			if next++; next == 9 {
+				next++
+			}
+		}
+	}
+}
+
+// A payment that is refused because its wallet is not explained is given back in the same transaction, with
+// the reason: it has cost no attempt, and what its worker reports before or afterwards changes nothing.
+func TestARefusalOfAnUnexplainedWalletCostsNoAttempt(t *testing.T) {
+	failed := failedAttempt(t0, 1, withdrawal.Retryable)
+	for name, tt := range map[string]struct {
+		generation int64
+		file       uint64
+		wait       time.Duration
+	}{
+		"an unknown outbound":       {0, 7, 0}, // its wallet is off, and nothing of it is due
+		"no bound, after a restore": {1, 0, policy.HoldFor},
+	} {
+		w := states(t)["processing"]
+		w.Wallet.NextNonce, w.Generation = tt.file, tt.generation
+		_, err := policy.Apply(w, prepared(t0, 1, "tx1", 9))
+		of := new(withdrawal.UnsettledError)
+		if !errors.As(err, &of) || len(of.Back) != 1 || of.Back[0].Request != w.Request.ID {
+			t.Fatalf("%s: %v", name, err)
+		}
+		back := expect(t, policy, w, of.Back[0].GivenBack, "pending")
+		if back.Job.RetryCount != 0 || back.Attempt.Outcome != statemachine.Deferred || back.Attempt.Error != of.Error() ||
+			!back.Job.ScheduledAt.Equal(t0.Add(tt.wait)) || back.Job.Slot.Valid {
+			t.Errorf("%s: %+v, %+v", name, back.Job, back.Attempt)
+		}
+		expect(t, policy, back, failed, "-")
+		expect(t, policy, run(t, w, failed), of.Back[0].GivenBack, "fenced")
+		again := run(t, back, withdrawal.Claimed{By: worker(back.Job.ScheduledAt), Fence: 2})
+		again.Wallet.NextNonce, again.Generation = tt.file, tt.generation
+		_, err = policy.Apply(again, prepared(back.Job.ScheduledAt, 2, "tx1", 9))
+		if !errors.As(err, &of) || of.Back[0].For != 2*tt.wait {
+			t.Errorf("%s, refused again: it waits for %v, %v", name, of.Back[0].For, err)
+		}
+	}
+	given := run(t, states(t)["processing"], withdrawal.GivenBack{By: worker(t0), Fence: 1})
+	expect(t, policy, given, failed, "fenced") // a worker that gave it back itself reports nothing more
+}
+
+// All members of a batch that is refused are given back.
+func TestARefusedBatchIsGivenBack(t *testing.T) {
+	members := claimedMembers(t, policy, 3)
+	for i := range members {
+		members[i].Wallet.NextNonce = 5
+	}
+	_, err := policy.ApplyBatch(withdrawal.Payout{Members: members}, batchPrepared(t0, members), t0)
+	of := new(withdrawal.UnsettledError)
+	if !errors.As(err, &of) || len(of.Said) == 0 || len(of.Back) != len(members) {
+		t.Fatal(err)
+	}
+	for i := range members {
+		k := slices.IndexFunc(of.Back, func(e withdrawal.Ended) bool { return e.Request == members[i].Request.ID })
+		if w := expect(t, policy, members[i], of.Back[k].GivenBack, "pending"); w.Job.RetryCount != 0 {
+			t.Errorf("member %d: %+v", i, w.Job)
 		}
 	}
 }
@@ -245,15 +410,20 @@ func TestAWalletThatIsOffIsAnAlert(t *testing.T) {
 	}
 }
 
-// Used is taken of a chain that is not recovering where it ends an unknown outbound, and a bound of a
-// wallet that came after a restore.
+// While nothing recovers, Used is taken where it ends an unknown outbound, Unclaimed of a transfer of it, and
+// what ends that; and a bound of a wallet that has paid nothing.
 func TestWhatIsSaidWhileNothingRecovers(t *testing.T) {
-	unknown := withdrawal.Statement{Wallet: aWallet.ID, Says: withdrawal.SaidUnknown, Number: 7}
-	another := unknown
-	another.Wallet = id(99)
-	used, bound := usedNonce(7, "x"), through(7, 7)
 	p := withdrawal.DefaultPolicy()
 	p.Chain = numbered
+	row := func(says withdrawal.Saying, number uint64, hash string) []withdrawal.Statement {
+		return []withdrawal.Statement{{Wallet: aWallet.ID, Says: says, Number: number, Hash: hash}}
+	}
+	unknown, pays, unclaimed := row(withdrawal.SaidUnknown, 7, ""), row(withdrawal.SaidPays, 2, "0xAB"), row(withdrawal.SaidUnclaimed, 2, "0xAB")
+	another := row(withdrawal.SaidUnknown, 7, "")
+	another[0].Wallet = id(99)
+	used, bound := usedNonce(7, "x"), through(7, 7)
+	notThis := withdrawal.NotThis{By: desk, Wallet: aWallet.ID, Tx: "ab", Output: 2, Request: id(1), Reason: "x"}
+	dropped := withdrawal.Dropped{By: desk, Wallet: aWallet.ID, Tx: "ab", Output: 2, Reason: "x"}
 	for _, tt := range []struct {
 		name       string
 		ev         withdrawal.Event
@@ -262,19 +432,33 @@ func TestWhatIsSaidWhileNothingRecovers(t *testing.T) {
 		said       []withdrawal.Statement
 		want       error
 	}{
-		{"used, told as unknown", used, 0, 7, []withdrawal.Statement{unknown}, nil},
-		{"used, after a restore", used, 1, 7, []withdrawal.Statement{unknown}, nil},
+		{"used, told as unknown", used, 0, 7, unknown, nil},
+		{"used, after a restore", used, 1, 7, unknown, nil},
 		{"used, nothing is unknown", used, 0, 7, nil, statemachine.ErrIllegal},
-		{"used, another nonce is unknown", usedNonce(8, "x"), 0, 7, []withdrawal.Statement{unknown}, statemachine.ErrIllegal},
-		{"used, unknown of another wallet", used, 0, 7, []withdrawal.Statement{another}, statemachine.ErrIllegal},
+		{"used, another nonce is unknown", usedNonce(8, "x"), 0, 7, unknown, statemachine.ErrIllegal},
+		{"used, unknown of another wallet", used, 0, 7, another, statemachine.ErrIllegal},
+		{"unclaimed, of a transfer that was told", claimOf("ab", 2), 0, 7, pays, nil},
+		{"unclaimed, of another output", claimOf("ab", 1), 0, 7, pays, statemachine.ErrIllegal},
+		{"unclaimed, of another transaction", claimOf("y", 2), 0, 7, pays, statemachine.ErrIllegal},
+		{"unclaimed, nothing was told", claimOf("x", 7), 1, 7, unknown, statemachine.ErrIllegal},
+		{"not this, of what is unclaimed", notThis, 0, 7, unclaimed, nil},
+		{"not this, nothing is unclaimed", notThis, 1, 7, pays, statemachine.ErrIllegal},
+		{"dropped, of what is unclaimed", dropped, 0, 7, unclaimed, nil},
+		{"dropped, nothing is unclaimed", dropped, 1, 7, pays, statemachine.ErrIllegal},
 		{"a bound of a new wallet", bound, 1, 0, nil, nil},
 		{"a bound of a wallet that has paid", bound, 1, 7, nil, statemachine.ErrIllegal},
-		{"a bound where nothing was put back", bound, 0, 0, nil, statemachine.ErrIllegal},
+		{"a bound of a new wallet, where nothing was put back", bound, 0, 0, nil, nil},
+		{"at depth", atDepth(7), 1, 7, unknown, statemachine.ErrIllegal},
 	} {
 		r := withdrawal.Recovery{Chain: aWallet.Chain, Wallet: aWallet, Generation: tt.generation, Said: tt.said}
 		r.Wallet.NextNonce = tt.next
 		if _, err := p.Statements(tt.ev, r, t0); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, expected %v", tt.name, err, tt.want)
 		}
+	}
+	p.Chain = spending
+	r := withdrawal.Recovery{Chain: aWallet.Chain, Wallet: aWallet}
+	if _, err := p.Statements(coins("a:0"), r, t0); !errors.Is(err, statemachine.ErrIllegal) {
+		t.Errorf("coins, where nothing was put back: %v", err)
 	}
 }

@@ -22,7 +22,9 @@ type (
 	Bound struct {
 		By
 		Wallet uuid.UUID
-		// With nonces: no nonce at or above Through was signed. From is how many
+		// With nonces: no nonce at or above Through was signed. It may be said of a wallet that
+		// has paid nothing yet, restored or not: its numbers begin there, and what is used above
+		// is an unknown outbound. From is how many
 		// transactions of the wallet were in blocks at some moment before the copy was made;
 		// it counts only where the copy knows no nonce of the wallet that is used at depth.
 		Through uint64
@@ -53,7 +55,8 @@ type (
 	}
 	// Used tells of one transaction of the wallet that is mined at depth. Transfers are all
 	// that its receipt shows but the change: each must be on file of a request, Own, or
-	// told as [Unclaimed]. It is taken of an unknown outbound too, while nothing is recovering.
+	// told as [Unclaimed]. It is taken of an unknown outbound too, while nothing is recovering, and
+	// Unclaimed of its transfers: until each is explained the wallet stays off, see [Unexplained].
 	Used struct {
 		By
 		Wallet    uuid.UUID
@@ -222,25 +225,32 @@ type Recovery struct {
 	Recovering bool
 	Generation int64
 	RestoredAt time.Time   // when it was said that the database was put back: the copy is older; zero if nobody has
-	Said       []Statement // of the chain, of every generation; for Used where it is not recovering
+	Said       []Statement // of the chain, of every generation, where it is not recovering
 }
 
-// takes reports whether a statement is taken of the chain: any while the chain is recovering; what
-// ends an [Unclaimed] or an unknown outbound at any time; and the bound of a wallet that came after
-// a restore and has no nonce on file.
-func (r *Recovery) takes(ev Event) bool {
+// takes reports whether a statement is taken of the chain: any while the chain is recovering. Else what
+// ends an unknown outbound, what explains a transfer of it, and what ends that; and the bound of a wallet
+// that has no nonce on file, which is where its numbers begin: without a restore on a chain with nonces only.
+func (r *Recovery) takes(ev Event, nonces bool) bool {
 	if r.Recovering {
 		return true
 	}
-	switch e := ev.(type) {
-	case NotThis, Dropped:
-		return r.Generation != 0
-	case Bound:
-		return r.Generation != 0 && r.Wallet.NextNonce == 0
-	case Used:
+	said := func(says Saying, number uint64, hash string) bool {
 		return slices.ContainsFunc(r.Said, func(s Statement) bool {
-			return s.Says == SaidUnknown && s.Wallet == e.Wallet && s.Number == e.Nonce
+			return s.Says == says && s.Wallet == r.Wallet.ID && s.Number == number && (says == SaidUnknown || statemachine.SameHash(s.Hash, hash))
 		})
+	}
+	switch e := ev.(type) {
+	case Bound:
+		return (r.Generation != 0 || nonces) && r.Wallet.NextNonce == 0
+	case Used:
+		return said(SaidUnknown, e.Nonce, "") // by whatever transaction
+	case Unclaimed:
+		return said(SaidPays, uint64(e.Output), e.Tx)
+	case NotThis:
+		return said(SaidUnclaimed, uint64(e.Output), e.Tx)
+	case Dropped:
+		return said(SaidUnclaimed, uint64(e.Output), e.Tx)
 	}
 	return false
 }
@@ -257,8 +267,8 @@ func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, er
 	switch {
 	case s.id != r.Wallet.ID || r.Wallet.ID != uuid.Nil && r.Wallet.Chain != r.Chain:
 		return nil, s.refuse(statemachine.ErrNotFound, "")
-	case !r.takes(ev):
-		return nil, s.refuse(statemachine.ErrIllegal, "its chain is not recovering")
+	case !r.takes(ev, s.chain.Nonces):
+		return nil, s.refuse(statemachine.ErrIllegal, "its chain is not recovering, and no unknown outbound of the wallet asks for it")
 	}
 	s.head = Statement{Chain: r.Chain, Wallet: s.id, Generation: r.Generation, Actor: by.Actor, At: by.At}
 	switch e := ev.(type) {

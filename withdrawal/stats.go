@@ -175,11 +175,12 @@ func Alerts(s Stats, t Thresholds) []statemachine.Alert {
 	switch all, off := s.UnknownOutbound, s.WalletsOff; {
 	case len(all) > 0:
 		a.Add(true, "unknown outbound", "%d nonces of hot wallets were used by transactions on no file: "+
-			"nonce %d of wallet %s by %q; %d wallets are switched off by it",
+			"nonce %d of wallet %s by %q; %d wallets are switched off by it. Was the database put back?",
 			len(all), all[0].Nonce, all[0].Wallet, all[0].Hash, len(off))
 	case len(off) > 0:
 		a.Add(true, "unknown outbound",
-			"%d wallets are switched off by an unknown outbound that was explained since; wallet %s among them", len(off), off[0])
+			"%d wallets are switched off by unknown outbounds that were told since; wallet %s among them: what is not explained "+
+				"Withdrawals.Unsettled lists", len(off), off[0])
 	}
 	gaps, first := int64(0), ""
 	for wallet, all := range s.Gaps {

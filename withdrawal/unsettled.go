@@ -72,7 +72,7 @@ func (o Open) String() string {
 	case OpenCoin:
 		return of + "nothing at depth is said to have spent " + o.Coin
 	case OpenUntold:
-		return of + fmt.Sprintf("nonce %d is used, and nobody has told by what", o.Number)
+		return of + fmt.Sprintf("nonce %d is used, and nobody has told by what: was the database put back?", o.Number)
 	case OpenTransfer:
 		return of + fmt.Sprintf("output %d of %s pays %s to %s, and of which request is not said", o.Number, o.Hash, o.Amount, o.Payee)
 	case OpenPayee:
@@ -93,6 +93,8 @@ type Copy struct {
 	OnFile func(hash string, t Transfer) (owner uuid.UUID, whole bool, err error)
 	// MayBe returns the requests of the payee ([SamePayee]) that are to be paid, see [MayBePaid].
 	MayBe func(payee string) ([]uuid.UUID, error)
+	// Holds reports whether a filler has a nonce of a wallet, or a job.
+	Holds func(wallet uuid.UUID, nonce uint64) (filler, job bool, err error)
 }
 
 // CopyWallet is a hot wallet of a copy.
@@ -155,6 +157,29 @@ func Unsettled(c Copy, limit int) ([]Open, error) {
 	return u.open, nil
 }
 
+// Unexplained returns what stands open before a hot wallet may be switched on, restored or not, at most
+// limit points, at least 1: each of its unknown outbounds, and each transfer of what was told as [Used]
+// which is no request's, not the house's own and not [Unclaimed]. The copy has the statements of every
+// generation; its Wallets are not looked at.
+func Unexplained(c Copy, wallet uuid.UUID, limit int) ([]Open, error) {
+	u := unsettled{Copy: c, limit: max(limit, 1), wallet: wallet}
+	of := slices.DeleteFunc(slices.Clone(c.Statements), func(s Statement) bool { return s.Wallet != wallet })
+	unknown, err := UnknownOutbounds(of, c.Holds)
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range unknown {
+		u.add(Open{Point: OpenUntold, Number: o.Nonce, Hash: o.Hash})
+	}
+	k := knownOf(c.Statements, wallet)
+	for _, tx := range k.used {
+		if err := u.explained(tx, k); err != nil {
+			return nil, err
+		}
+	}
+	return u.open, nil
+}
+
 // known is what the last words say of one wallet.
 type known struct {
 	bound     *Statement
@@ -176,7 +201,7 @@ type usedTx struct {
 // transaction takes the place of one that was told with the same hash, or with the same nonce, since
 // a nonce is used once.
 func knownOf(all []Statement, wallet uuid.UUID) *known {
-	k := new(known)
+	k, nonces := new(known), false // a wallet with nonces is known by its bound, or by its unknown outbounds
 	for i := range all {
 		s := &all[i]
 		if s.Wallet != wallet {
@@ -188,7 +213,9 @@ func knownOf(all []Statement, wallet uuid.UUID) *known {
 		}
 		switch s.Says {
 		case SaidThrough, SaidCoins, SaidUntil:
-			k.bound, k.coins = s, nil
+			k.bound, k.coins, nonces = s, nil, s.Says == SaidThrough
+		case SaidUnknown:
+			nonces = true
 		case SaidAtDepth:
 			k.next, k.height = s.Number, s.Height // the last word counts, since an earlier word may be a slip
 		case SaidUsed:
@@ -209,7 +236,7 @@ func knownOf(all []Statement, wallet uuid.UUID) *known {
 			k.unclaimed = append(k.unclaimed, s)
 		}
 	}
-	if k.bound != nil && k.bound.Says == SaidThrough {
+	if nonces {
 		last := map[uint64]*usedTx{}
 		for _, tx := range k.used {
 			last[tx.Number] = tx
@@ -377,7 +404,8 @@ func (s *Statement) Outpoint() string { return outpoint(s.Hash, uint32(s.Number)
 // UnclaimedFor returns the transfers that nobody has claimed and that may have paid a request of
 // their chain: those with its payee for which no NotThis of it and no Dropped was said since. all are
 // statements of the chain, of every generation, in the order in which they were said. One whose
-// output a request has on file by now, as the caller must look up, is claimed.
+// output a request has on file by now, as the caller must look up, is claimed: a request that has the
+// transaction whole may be paid by another transfer of it.
 func UnclaimedFor(all []Statement, r *Request) (open []Statement) {
 	for i := range all {
 		s := &all[i]

@@ -79,6 +79,10 @@ func (a *after) open() string {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	return short(all)
+}
+
+func short(all []withdrawal.Open) string {
 	var texts []string
 	for _, o := range all {
 		text := o.Point.String()
@@ -315,14 +319,6 @@ func TestWhatIsNoStatement(t *testing.T) {
 		books := withdrawal.BooksRead{By: desk, Chain: aWallet.Chain, Since: since, Reason: "x"}
 		if _, err := withdrawal.DefaultPolicy().Statements(books, r, t0); !errors.Is(err, want) {
 			t.Errorf("books since %s: %v, expected %v", since, err, want)
-		}
-	}
-	for _, ev := range []withdrawal.Event{withdrawal.Dropped{By: desk, Wallet: aWallet.ID, Tx: "a", Reason: "x"},
-		withdrawal.NotThis{By: desk, Wallet: aWallet.ID, Tx: "a", Request: named("r"), Reason: "x"}} {
-		for generation, want := range map[int64]error{0: statemachine.ErrIllegal, 1: nil} {
-			if _, err := withdrawal.DefaultPolicy().Statements(ev, withdrawal.Recovery{Chain: aWallet.Chain, Wallet: aWallet, Generation: generation}, t0); !errors.Is(err, want) {
-				t.Errorf("%T in generation %d: %v, expected %v", ev, generation, err, want)
-			}
 		}
 	}
 }

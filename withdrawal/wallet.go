@@ -95,14 +95,26 @@ func PutsWallets(by By) error {
 	return statemachine.Actor(by.Actor)
 }
 
-// Puts reports whether h, said by a speaker that [PutsWallets] lets, changes the wallet that is stored as
-// old, zero if there is none. What an unknown outbound has switched off the system, which says its
-// wallets at each start of a host, does not switch on: an operator does, who knows what was sent.
-func Puts(by By, old, h HotWallet) bool {
-	if old.ID == uuid.Nil || by.Role == Operator {
-		return true
+// Puts returns the wallet that is stored once h was said by a speaker that [PutsWallets] lets; old is the
+// stored one, zero if there is none. open is what [Unexplained] says of old, needed where [SwitchesOn].
+//
+// While a point is open nobody switches the wallet on: an operator is refused with [ErrUnsettled], in an
+// [UnsettledError] of the first point. What an unknown outbound has switched off the system, which says its
+// wallets at each start of a host, leaves with that status, whatever it says: an operator, who knows what
+// was sent, says another.
+func Puts(by By, old, h HotWallet, open []Open) (HotWallet, error) {
+	barred := SwitchesOn(old, h) && len(open) > 0
+	if barred && by.Role == Operator {
+		return h, &statemachine.Refusal{Err: &UnsettledError{Open: open[0]}, Machine: "hot wallet", ID: old.ID.String(),
+			State: old.Role + ", " + old.Status, Event: "PutHotWallet"}
 	}
-	return old.Role != h.Role || old.Status != h.Status && !(old.Status == WalletUnknown && h.Status == WalletActive)
+	if barred || by.Role != Operator && old.Status == WalletUnknown {
+		h.Status = WalletUnknown
+	}
+	return h, nil
 }
+
+// SwitchesOn reports whether a wallet that is stored as old begins to pay as h.
+func SwitchesOn(old, h HotWallet) bool { return old.ID != uuid.Nil && !old.Pays() && h.Pays() }
 
 func label(s string) bool { return s != "" && len(s) <= 100 && statemachine.Storable(s) }

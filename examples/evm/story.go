@@ -273,13 +273,27 @@ func (s *story) usurped(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// A nonce that is used by what is on no file stops the wallet until a person knows who else has the key.
+	// A nonce that is used by what is on no file stops the wallet until a person knows who else has the key, and says
+	// what was paid: nothing here.
 	w, err = s.see(ctx, r, func(w *withdrawal.Withdrawal) bool { return w.Wallet.Status == withdrawal.WalletUnknown })
 	if err != nil {
 		return err
 	}
+	by := withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
+	mined, err := s.net.Client.TransactionReceipt(ctx, other.Hash())
+	if err != nil {
+		return err
+	}
+	block, err := (&chain{node: s.net.Client}).block(ctx, mined.BlockNumber, mined.BlockHash)
+	if err != nil {
+		return err
+	}
+	err = s.Say(ctx, withdrawal.Used{By: by, Wallet: w.Wallet.ID, Tx: other.Hash().Hex(), Nonce: other.Nonce(), Block: block})
+	if err != nil {
+		return err
+	}
 	w.Wallet.Status = withdrawal.WalletActive
-	if err := s.PutHotWallet(ctx, withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, w.Wallet); err != nil {
+	if err := s.PutHotWallet(ctx, by, w.Wallet); err != nil {
 		return err
 	}
 	if w, err = s.end(ctx, r, withdrawal.RequestCompleted); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -150,14 +151,21 @@ func block(f *node.Found) withdrawal.Block {
 var errNode = errors.New("the node does not answer")
 
 // used is the word of an operator about the transaction that has used a nonce of the hot wallet, with
-// what the chain shows of it; nil where nothing has used it any more, so that a payment takes it.
+// what the chain shows of it. Where a chain that became shorter has left the nonce free again, a transfer
+// of the wallet to itself uses it: what had it before can then never be mined.
 func used(ctx context.Context, n *node.Client, by withdrawal.By, nonce uint64, reason string) (withdrawal.Event, error) {
 	found, err := n.Nonce(ctx, hotAddress, nonce)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errNode, err)
 	case found.Height == 0:
-		return nil, nil
+		raw, _, err := node.Sign(key, node.Tx{Nonce: nonce, To: hotAddress, Asset: node.GasAsset, Amount: "0", GasPrice: 10 * gasPrice,
+			Reference: "uses the nonce"})
+		if err == nil {
+			err = n.Send(ctx, raw)
+		}
+		return nil, fmt.Errorf("%w: nonce %d is free again, a transfer to the wallet itself takes it, say it again: %w", statemachine.ErrIllegal,
+			nonce, err)
 	case found.Block != found.Canonical || found.Head+1 < found.Height+node.Finality:
 		return nil, fmt.Errorf("%w: nonce %d is not used deep enough yet, say it again", statemachine.ErrIllegal, nonce)
 	}
@@ -165,11 +173,28 @@ func used(ctx context.Context, n *node.Client, by withdrawal.By, nonce uint64, r
 		Reverted: found.Reverted, Reason: reason}
 	if found.Tx != nil && !found.Reverted {
 		for i, t := range found.Tx.Transfers() {
-			u.Transfers = append(u.Transfers, withdrawal.UsedTransfer{Transfer: withdrawal.Transfer{Output: uint32(i), Payee: t.To,
-				AssetOnChain: statemachine.ID("asset", t.Asset), AmountRaw: withdrawal.Raw(t.Amount)}})
+			u.Transfers = append(u.Transfers, withdrawal.UsedTransfer{Own: t.To == hotAddress, Transfer: withdrawal.Transfer{Output: uint32(i),
+				Payee: t.To, AssetOnChain: statemachine.ID("asset", t.Asset), AmountRaw: withdrawal.Raw(t.Amount)}})
 		}
 	}
 	return u, nil
+}
+
+// whose is the word of an operator about a transfer that nobody has explained: the request that its reference
+// names is paid by it, else it is unclaimed, and the request is zero.
+func whose(ctx context.Context, n *node.Client, by withdrawal.By, o *withdrawal.Open, reason string) (uuid.UUID, withdrawal.Event, error) {
+	found, err := n.Transaction(ctx, o.Hash)
+	if err != nil || found.Tx == nil {
+		return uuid.Nil, nil, fmt.Errorf("%w: %w", errNode, err)
+	}
+	of := found.Tx.Transfers()[o.Number]
+	pays := withdrawal.Transfer{Output: uint32(o.Number), Payee: of.To, AssetOnChain: statemachine.ID("asset", of.Asset),
+		AmountRaw: withdrawal.Raw(of.Amount)}
+	if request, err := uuid.Parse(of.Reference); err == nil {
+		return request, withdrawal.PaidBy{By: by, Block: block(&found), Tx: o.Hash, Output: pays.Output, Payee: pays.Payee,
+			AssetOnChain: pays.AssetOnChain, AmountRaw: pays.AmountRaw, Reason: reason}, nil
+	}
+	return uuid.Nil, withdrawal.Unclaimed{By: by, Wallet: o.Wallet, Tx: o.Hash, Transfer: pays, Reason: reason}, nil
 }
 
 // paidBy is the word of an operator that a transaction paid a request, with what the chain

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -233,27 +234,56 @@ func (a *api) say(r *http.Request) (any, error) {
 }
 
 // explain takes the word of a person who knows who else has paid with the key of the hot wallet:
-// what the chain shows of each transaction on no file is stored, and the wallet pays again.
+// what the chain shows of each transaction on no file is stored, whom it pays too, and the wallet pays again.
+// Where the database was put back docs/restore.md comes first: then the transactions are the service's own.
 func (a *api) explain(r *http.Request) (any, error) {
 	var in struct{ Actor, Reason string }
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
 	ctx, by := r.Context(), withdrawal.By{Actor: in.Actor, Role: withdrawal.Operator}
-	stats, err := a.withdrawals.Stats(ctx, time.Hour)
-	if err != nil {
-		return nil, err
-	}
-	for _, u := range stats.UnknownOutbound {
-		event, err := used(ctx, a.node, by, u.Nonce, in.Reason)
-		if err == nil && event != nil {
-			err = a.withdrawals.Say(ctx, event)
-		}
+	told := []withdrawal.Open{}
+	for {
+		open, err := a.withdrawals.Unsettled(ctx, chainID, 1)
 		if err != nil {
 			return nil, err
 		}
+		if len(open) == 0 {
+			return told, a.withdrawals.PutHotWallet(ctx, by, payingWallet)
+		}
+		o := open[0]
+		if slices.Contains(told, o) {
+			return nil, fmt.Errorf("%w: %v", statemachine.ErrIllegal, o)
+		}
+		told = append(told, o)
+		if err := a.explained(ctx, by, &o, in.Reason); err != nil {
+			return nil, err
+		}
 	}
-	return stats.UnknownOutbound, a.withdrawals.PutHotWallet(ctx, by, payingWallet)
+}
+
+// explained says what the chain shows of one open point.
+func (a *api) explained(ctx context.Context, by withdrawal.By, o *withdrawal.Open, reason string) error {
+	switch o.Point {
+	case withdrawal.OpenUntold:
+		event, err := used(ctx, a.node, by, o.Number, reason)
+		if err != nil {
+			return err
+		}
+		return a.withdrawals.Say(ctx, event)
+	case withdrawal.OpenTransfer:
+		request, event, err := whose(ctx, a.node, by, o, reason)
+		if err != nil {
+			return err
+		}
+		if request != uuid.Nil {
+			_, err := a.withdrawals.Do(ctx, request, event)
+			return err
+		}
+		return a.withdrawals.Say(ctx, event)
+	}
+	// A payment of the service names its request, and this one names none.
+	return a.withdrawals.Say(ctx, withdrawal.Dropped{By: by, Wallet: o.Wallet, Tx: o.Hash, Output: uint32(o.Number), Reason: reason})
 }
 
 // alerts are what somebody has to look at.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -104,20 +103,22 @@ func (o *operators) releaseAll(ctx context.Context) error {
 }
 
 // explain is the person who is called when somebody else has sent with the key of a hot wallet, which is off
-// then. Here that is known to be harmless; elsewhere the person finds out who has the key first.
+// then. Here that is known to be harmless; elsewhere the person finds out first who has the key, and whether
+// the database was put back.
 func (o *operators) explain(ctx context.Context) {
 	for ; ctx.Err() == nil; children.Pause(ctx, 10*o.idle) {
 		stats, err := o.service.Stats(ctx, time.Hour)
+		if err != nil || len(stats.WalletsOff) == 0 {
+			continue
+		}
+		open, err := o.service.Unsettled(ctx, chainID, 100)
 		if err != nil {
 			continue
 		}
-		off := stats.WalletsOff
-		for _, u := range stats.UnknownOutbound {
-			if !o.used(ctx, u) { // later
-				off = slices.DeleteFunc(off, func(w uuid.UUID) bool { return w == u.Wallet })
-			}
+		for i := range open {
+			o.tell(ctx, &open[i])
 		}
-		for _, w := range off {
+		for _, w := range stats.WalletsOff { // refused while something is not explained
 			if err := o.service.PutHotWallet(ctx, operator("olga"), payingWallet(w)); err == nil {
 				o.explained.Add(1)
 			}
@@ -125,22 +126,58 @@ func (o *operators) explain(ctx context.Context) {
 	}
 }
 
-// used says what the chain shows of an unknown outbound, and reports whether its nonce is in nobody's way:
-// it is explained, or a chain that became shorter has left it free again, for a payment of ours.
-func (o *operators) used(ctx context.Context, u withdrawal.UnknownOutbound) bool {
-	found, err := o.node.Nonce(ctx, o.keys.address(u.Wallet), u.Nonce)
-	if err != nil || found.Height == 0 {
-		return err == nil
+// tell says what the chain shows of an open point; what is not deep is refused, and told later.
+func (o *operators) tell(ctx context.Context, open *withdrawal.Open) {
+	var ev withdrawal.Event
+	found, err := o.node.Transaction(ctx, open.Hash)
+	output := uint32(open.Number)
+	switch {
+	case open.Point == withdrawal.OpenUntold:
+		ev = o.used(ctx, open.Wallet, open.Number)
+	case open.Point == withdrawal.OpenPayee: // a payment of ours names its request, and this one names none
+		ev = withdrawal.Dropped{By: operator("olga"), Wallet: open.Wallet, Tx: open.Hash, Output: output,
+			Reason: "the fault of the demonstration"}
+	case err != nil || found.Tx == nil:
+	default:
+		of := found.Tx.Transfers()[output]
+		pays := withdrawal.Transfer{Output: output, Payee: of.To, AssetOnChain: asset{}.id(of.Asset), AmountRaw: withdrawal.Raw(of.Amount)}
+		if request, err := uuid.Parse(of.Reference); err == nil {
+			_, err := o.service.Do(ctx, request, withdrawal.PaidBy{By: operator("olga"), Block: block(found), Tx: open.Hash, Output: output,
+				Payee: pays.Payee, AssetOnChain: pays.AssetOnChain, AmountRaw: pays.AmountRaw, Reason: "its reference"})
+			if !errors.Is(err, statemachine.ErrNotFound) {
+				return
+			}
+		}
+		ev = withdrawal.Unclaimed{By: operator("olga"), Wallet: open.Wallet, Tx: open.Hash, Transfer: pays,
+			Reason: "the fault of the demonstration"}
 	}
-	ev := withdrawal.Used{By: operator("olga"), Wallet: u.Wallet, Tx: found.Hash, Block: block(found), Nonce: u.Nonce,
+	if ev != nil {
+		_ = o.service.Say(ctx, ev)
+	}
+}
+
+// used is the word about what has used a nonce; nil where nothing is known. Where a chain that became shorter has left
+// the nonce free again, a transfer of the wallet to itself takes it: what had it can then never be mined.
+func (o *operators) used(ctx context.Context, wallet uuid.UUID, nonce uint64) withdrawal.Event {
+	found, err := o.node.Nonce(ctx, o.keys.address(wallet), nonce)
+	if err != nil {
+		return nil
+	}
+	if found.Height == 0 {
+		if raw, _, err := o.keys.cancel(&withdrawal.Batch{Wallet: wallet, Nonce: nonce}, 1000); err == nil {
+			_ = o.node.Send(ctx, raw)
+		}
+		return nil
+	}
+	ev := withdrawal.Used{By: operator("olga"), Wallet: wallet, Tx: found.Hash, Block: block(found), Nonce: nonce,
 		Reverted: found.Reverted, Reason: "the fault of the demonstration"}
 	if found.Tx != nil && !found.Reverted {
 		for i, t := range found.Tx.Transfers() {
-			ev.Transfers = append(ev.Transfers, withdrawal.UsedTransfer{Transfer: withdrawal.Transfer{Output: uint32(i), Payee: t.To,
-				AssetOnChain: asset{}.id(t.Asset), AmountRaw: withdrawal.Raw(t.Amount)}})
+			ev.Transfers = append(ev.Transfers, withdrawal.UsedTransfer{Own: t.To == o.keys.address(wallet), Transfer: withdrawal.Transfer{
+				Output: uint32(i), Payee: t.To, AssetOnChain: asset{}.id(t.Asset), AmountRaw: withdrawal.Raw(t.Amount)}})
 		}
 	}
-	return o.service.Say(ctx, ev) == nil // a block that is not deep is refused
+	return ev
 }
 
 // bump signs the same transfer with five times the gas price, and tells nobody.

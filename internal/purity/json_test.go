@@ -60,7 +60,7 @@ var jsonOf = map[string]written{
 	"withdrawal": {slices.Concat(asAny(withdrawal.Events()), asAny(withdrawal.BatchEvents()), asAny(withdrawal.StatementEvents())),
 		[]any{withdrawal.Withdrawal{}, withdrawal.Step{}, withdrawal.Payout{}, withdrawal.Incident{}, withdrawal.Acknowledgement{},
 			withdrawal.Filler{}, withdrawal.OwnedNonce{}, withdrawal.UnknownOutbound{}, withdrawal.Cause{}, withdrawal.Filter{}, withdrawal.Statement{}, withdrawal.Open{}},
-		not(inside, "Signed Change BatchChange Reservation Copy CopyWallet Recovery", settings, "Policy Chain ApprovalPolicy ApprovalLimits Window Thresholds",
+		not(inside, "Signed Change BatchChange Reservation Copy CopyWallet Recovery Ended", settings, "Policy Chain ApprovalPolicy ApprovalLimits Window Thresholds",
 			numbers, "Stats Money Mean Counted", failure, "TakenError UnsettledError")},
 	"swap": {swap.Events(), []any{swap.Deposit{}, swap.Credit{}, swap.Step{}, swap.Waterline{}, swap.Scan{}, swap.Lost{}, swap.Recovery{}},
 		not(settings, "Policy Thresholds", numbers, "Stats Money Tally")},

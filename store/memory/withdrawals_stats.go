@@ -50,16 +50,13 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 			said = append(said, w.said[i])
 		}
 	}
-	owner := func(wallet uuid.UUID, nonce uint64) *nonceOwner { return w.nonces.at[walletNonce{wallet, nonce}] }
-	open := withdrawal.UnknownOutbounds(said,
-		func(wallet uuid.UUID, nonce uint64) bool {
-			o := owner(wallet, nonce)
-			return o != nil && o.filler != ""
-		},
-		func(wallet uuid.UUID, nonce uint64) bool {
-			o := owner(wallet, nonce)
-			return o != nil && o.filler == ""
-		})
+	open, err := withdrawal.UnknownOutbounds(said, func(wallet uuid.UUID, nonce uint64) (filler, job bool, err error) {
+		o := w.nonces.at[walletNonce{wallet, nonce}]
+		return o != nil && o.filler != "", o != nil && o.filler == "", nil
+	})
+	if err != nil {
+		return withdrawal.Stats{}, err
+	}
 	s.UnknownOutbound = open[:min(len(open), withdrawal.MaxGaps)]
 	for id, of := range w.wallets.at {
 		if of.Status == withdrawal.WalletUnknown && (chain == uuid.Nil || chain == of.Chain) {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,9 +77,15 @@ func (o outbounds) used(nonce uint64, hash string) {
 	noError(o.t, o.service.Say(ctx, withdrawal.Used{By: by(withdrawal.Operator, start), Wallet: o.hot,
 		Block: block(5), Tx: hash, Nonce: nonce}))
 	o.open("told as used")
+	o.on("told as used")
+}
+
+// on has an operator switch the wallet on.
+func (o outbounds) on(what string) {
+	o.t.Helper()
 	on := withdrawal.HotWallet{ID: o.hot, Chain: o.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
-	noError(o.t, o.service.PutHotWallet(ctx, operatorAt(start), on))
-	o.off("switched on by an operator", false)
+	noError(o.t, o.service.PutHotWallet(ctx, operatorAt(start), on), what)
+	o.off(what, false)
 }
 
 // unknownOutbound: a nonce of a hot wallet that was used by a transaction on no file is told by a
@@ -94,13 +101,21 @@ func (w *withdrawals) unknownOutbound(t *testing.T) {
 	ahead.Nonce, ahead.ChainNonce = 2, 2
 	refusedWith(t, w.service.Say(ctx, withdrawal.Used{By: by(withdrawal.Operator, start), Wallet: hot, Block: block(5), Tx: "a thief's",
 		Nonce: 1}), statemachine.ErrIllegal, "used, and nothing is unknown")
+	pays := withdrawal.Transfer{Output: 1, Payee: waits.Request.ToAddress, AssetOnChain: tokenOnChain, AmountRaw: waits.Request.AmountRaw}
+	thief := withdrawal.Used{By: by(withdrawal.Operator, start), Wallet: hot, Block: block(5), Tx: "a thief's", Nonce: 1,
+		Transfers: []withdrawal.UsedTransfer{{Transfer: pays}}}
+	unclaimed := withdrawal.Unclaimed{By: by(withdrawal.Operator, start), Wallet: hot, Tx: "a thief's", Transfer: pays, Reason: "x"}
+	refusedWith(t, w.service.Say(ctx, unclaimed), statemachine.ErrIllegal, "unclaimed, and nothing is unknown")
 	o.unsettled("a payment above the file", errOf(w.service.Do(ctx, b.Request.ID, ahead)), 1)
 	one := withdrawal.UnknownOutbound{Wallet: hot, Nonce: 1}
 	o.open("after a payment above the file", one)
 	o.off("after a payment above the file", true)
-	if got := w.get(t, b.Request.ID); got.Job.Version != b.Job.Version || len(got.Txs) > 0 {
-		t.Errorf("the payment has written %+v", got.Job)
+	if got := w.get(t, b.Request.ID); got.Job.Status != withdrawal.JobPending || got.Job.RetryCount != 0 || len(got.Txs) > 0 ||
+		!strings.Contains(got.Attempt.Error, "was the database put back?") {
+		t.Errorf("the payment is not given back: %+v, %+v", got.Job, got.Attempt)
 	}
+	reported := withdrawal.AttemptFailed{By: workerAt(start), Fence: 1, Failure: withdrawal.Retryable, Error: "x"}
+	noError(t, errOf(w.service.Do(ctx, b.Request.ID, reported)), "its worker reports the refusal: ")
 	refusedWith(t, errOf(w.service.Do(ctx, waits.Request.ID, withdrawal.Claimed{By: workerAt(start)})),
 		withdrawal.ErrOnHold, "a claim of the wallet")
 	causes := w.service.Policy().ByCause([]withdrawal.Withdrawal{w.get(t, waits.Request.ID)}, start)
@@ -110,20 +125,42 @@ func (w *withdrawals) unknownOutbound(t *testing.T) {
 	if due := w.due(t, store.DueWithdrawals{Kind: withdrawal.DueClaim, Chain: chain, Now: start, Limit: 10}); len(due) > 0 {
 		t.Errorf("%d are due", len(due))
 	}
-	w.switchOn(t, hot)
-	_, err := w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: w.get(t, b.Request.ID), Events: []withdrawal.Event{ahead}})
-	o.unsettled("again, of a worker that has it", err, 1)
-	o.open("told twice", one)
-	o.off("told twice", true)
+	stays := func(what string, point withdrawal.OpenPoint, number uint64) {
+		t.Helper()
+		on := withdrawal.HotWallet{ID: hot, Chain: chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+		err, of := w.service.PutHotWallet(ctx, operatorAt(start), on), new(withdrawal.UnsettledError)
+		if !errors.As(err, &of) || of.Open.Point != point || of.Open.Number != number || of.Open.Wallet != hot {
+			t.Errorf("%s: %v", what, err)
+		}
+		if all := must(w.service.Unsettled(ctx, chain, 10))(t); len(all) == 0 || of.Open != all[0] {
+			t.Errorf("%s: open is %v", what, all)
+		}
+		o.off(what, true)
+	}
+	stays("the nonce is not told", withdrawal.OpenUntold, 1)
+	noError(t, w.service.Say(ctx, thief))
+	stays("its transfer is not explained", withdrawal.OpenTransfer, 1)
+	noError(t, w.service.Say(ctx, unclaimed))
+	stays("a request that it may have paid is queued", withdrawal.OpenPayee, 1)
+	w.do(t, waits.Request.ID, withdrawal.PaidBy{By: by(withdrawal.Operator, start), Block: block(5), Tx: "a thief's", Output: 1,
+		Payee: pays.Payee, AssetOnChain: tokenOnChain, AmountRaw: pays.AmountRaw, Reason: "the thief is ours"})
+	o.on("told, and paid")
+	if all := must(w.service.Unsettled(ctx, chain, 10))(t); len(all) > 0 {
+		t.Errorf("open is %v", all)
+	}
 
-	o.used(1, "a thief's")
-	ahead.Nonce, ahead.ChainNonce = 3, 3
-	o.unsettled("one more was used", errOf(w.service.Do(ctx, b.Request.ID, ahead)), 2)
+	w.do(t, b.Request.ID, withdrawal.Claimed{By: workerAt(start), Fence: 2})
+	ahead.Fence, ahead.Nonce, ahead.ChainNonce = 2, 4, 4
+	_, err := w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: w.get(t, b.Request.ID), Events: []withdrawal.Event{ahead}})
+	o.unsettled("two more were used, of a worker that has it", err, 2)
+	o.open("both are told", withdrawal.UnknownOutbound{Wallet: hot, Nonce: 2}, withdrawal.UnknownOutbound{Wallet: hot, Nonce: 3})
 	noError(t, w.service.PutFiller(ctx, withdrawal.Filler{Wallet: hot, Chain: chain, Nonce: 2, Hash: "0xF2", Actor: "olga",
 		Reason: "sent by hand", CreatedAt: start}))
-	o.open("a filler has it")
-	w.switchOn(t, hot)
-	w.do(t, b.Request.ID, ahead, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: ahead.Hash})
+	stays("a filler has one", withdrawal.OpenUntold, 3)
+	o.used(3, "another thief's")
+	w.do(t, b.Request.ID, withdrawal.Claimed{By: workerAt(start), Fence: 3})
+	ahead.Fence = 3
+	b = w.do(t, b.Request.ID, ahead, withdrawal.Broadcast{By: workerAt(start), Fence: 3, Hash: ahead.Hash})
 	o.off("paid", false)
 
 	// A transaction of another request, or a filler, is known. What nobody knows is told with its hash.
@@ -133,14 +170,14 @@ func (w *withdrawals) unknownOutbound(t *testing.T) {
 	w.do(t, a.Request.ID, dead)
 	o.open("a filler was mined")
 	o.off("a filler was mined", false)
-	dead.Tx, dead.Nonce, dead.Other = ahead.Hash, 3, "a rival"
+	dead.Tx, dead.Nonce, dead.Other = ahead.Hash, 4, "a rival"
 	b = w.do(t, b.Request.ID, dead)
-	o.open("a death", withdrawal.UnknownOutbound{Wallet: hot, Nonce: 3, Hash: "a rival"})
+	o.open("a death", withdrawal.UnknownOutbound{Wallet: hot, Nonce: 4, Hash: "a rival"})
 	o.off("a death", true)
 	if b.Wallet.Status != withdrawal.WalletUnknown {
 		t.Errorf("the aggregate has a wallet that is %s", b.Wallet.Status)
 	}
-	o.used(3, "a rival")
+	o.used(4, "a rival")
 }
 
 // unknownOutbound: a batch asks the same as a payment, and its nonce is told once for all members.
@@ -154,7 +191,16 @@ func (w *batches) unknownOutbound(t *testing.T) {
 	o.unsettled("a batch above the file", errOf(w.batches.Do(ctx, batch.Batch, batch)), 1)
 	o.open("a batch above the file", withdrawal.UnknownOutbound{Wallet: o.hot, Nonce: 1})
 	o.off("a batch above the file", true)
+	for i := range members {
+		if got := w.get(t, members[i].Request.ID); got.Job.Status != withdrawal.JobPending || got.Job.RetryCount != 0 {
+			t.Errorf("member %d of the batch is not given back: %+v", i, got.Job)
+		}
+	}
 	o.used(1, "1")
+	for i := range members {
+		members[i] = w.do(t, members[i].Request.ID, withdrawal.Claimed{By: workerAt(start), Behind: i > 0})
+		batch.Pays[i].Fence = members[i].Job.Lease.Fence
+	}
 	must(w.batches.Do(ctx, batch.Batch, batch))(t)
 	mined := withdrawal.BatchMined{By: by(withdrawal.ConfirmationWorker, start), Block: block(5), Tx: "another rival", Nonce: 2,
 		HasNonce: true, Looked: true}

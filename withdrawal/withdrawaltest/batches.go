@@ -2,6 +2,7 @@ package withdrawaltest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -22,6 +23,7 @@ type BatchHost interface {
 // BatchRequests is what takes the events of their requests: *store.Withdrawals does.
 type BatchRequests interface {
 	PutHotWallet(ctx context.Context, by withdrawal.By, wallets ...withdrawal.HotWallet) error
+	Say(ctx context.Context, ev withdrawal.Event) error
 	Do(ctx context.Context, request uuid.UUID, events ...withdrawal.Event) (withdrawal.Withdrawal, error)
 	Get(ctx context.Context, request uuid.UUID) (withdrawal.Withdrawal, error)
 }
@@ -139,9 +141,13 @@ func RunBatches(t *rapid.T, n int, host BatchRequests, payouts BatchHost, clock 
 func (w *batchWorld) open() int {
 	return slices.IndexFunc(w.requests, func(id uuid.UUID) bool {
 		r := w.get(slices.Index(w.requests, id))
-		s := r.Request.Status
-		return s != withdrawal.RequestCompleted && s != withdrawal.RequestFailed && s != withdrawal.RequestCancelled
+		return !w.ended(&r)
 	})
+}
+
+func (w *batchWorld) ended(r *withdrawal.Withdrawal) bool {
+	s := r.Request.Status
+	return s == withdrawal.RequestCompleted || s == withdrawal.RequestFailed || s == withdrawal.RequestCancelled
 }
 
 func (w *batchWorld) by(role withdrawal.Role) withdrawal.By {
@@ -460,12 +466,52 @@ func (w *batchWorld) tell(i int, r *withdrawal.Withdrawal, role withdrawal.Role)
 	}
 }
 
-// switchOn switches the wallet on, which an unknown outbound has switched off: the operator knows
-// whose it was.
+// switchOn switches the wallet on, which an unknown outbound has switched off: the operator says what
+// the chain shows of each, and whom it pays, once it is deep enough.
 func (w *batchWorld) switchOn() {
-	if err := w.host.PutHotWallet(context.Background(), w.by(withdrawal.Operator), w.wallet); err != nil {
-		w.Fatal(err)
+	var last withdrawal.Open
+	for {
+		err := w.host.PutHotWallet(context.Background(), w.by(withdrawal.Operator), w.wallet)
+		of := new(withdrawal.UnsettledError)
+		switch {
+		case err == nil:
+			return
+		case !errors.As(err, &of):
+			w.Fatal(err)
+		case of.Open == last || !w.explain(&of.Open): // it waits for blocks, or for what a request waits for
+			return
+		}
+		last = of.Open
 	}
+}
+
+// explain says what the chain shows of an open point of the wallet: of a nonce what has used it, of a
+// transfer the request that it pays, or that it pays none.
+func (w *batchWorld) explain(o *withdrawal.Open) bool {
+	ctx, by := context.Background(), w.by(withdrawal.Operator)
+	if o.Point == withdrawal.OpenUntold {
+		tx, block := w.at(int(o.Number))
+		if tx == nil {
+			return false
+		}
+		used := withdrawal.Used{By: by, Wallet: w.wallet.ID, Tx: tx.hash, Block: block, Nonce: o.Number, Reverted: tx.reverted}
+		for i := range tx.outs {
+			used.Transfers = append(used.Transfers, withdrawal.UsedTransfer{Transfer: tx.outs[i]})
+		}
+		return w.host.Say(ctx, used) == nil
+	}
+	k := slices.IndexFunc(w.txs, func(tx *batchTx) bool { return tx.hash == o.Hash })
+	tx, block := w.at(w.txs[k].nonce)
+	out := tx.outs[slices.IndexFunc(tx.outs, func(t withdrawal.Transfer) bool { return uint64(t.Output) == o.Number })]
+	for i, output := range tx.pays {
+		if r := w.get(i); output == out.Output && !w.ended(&r) {
+			return w.do(i, withdrawal.PaidBy{By: by, Block: block, Tx: tx.hash, Output: output, Payee: out.Payee, AssetOnChain: out.AssetOnChain,
+				AmountRaw: out.AmountRaw, Nonce: uint64(tx.nonce), HasNonce: true, Reason: "looked"})
+		}
+	}
+	const reason = "no payment of ours"
+	return w.host.Say(ctx, withdrawal.Unclaimed{By: by, Wallet: w.wallet.ID, Tx: tx.hash, Transfer: out, Reason: reason}) == nil &&
+		w.host.Say(ctx, withdrawal.Dropped{By: by, Wallet: w.wallet.ID, Tx: tx.hash, Output: out.Output, Reason: reason}) == nil
 }
 
 // operate ends reviews by what the chain shows, and switches the wallet on.

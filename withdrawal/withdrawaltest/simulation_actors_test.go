@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -258,9 +259,8 @@ func (x *simulation) evidence(w *withdrawal.Withdrawal, by withdrawal.By, v view
 // what is asked of one.
 func (x *simulation) operate(id uuid.UUID) {
 	w, by := x.get(id), withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
-	if x.calm && w.Wallet.Status == withdrawal.WalletUnknown { // the operator knows who has the key
-		w.Wallet.Status = withdrawal.WalletActive
-		x.must(x.s.PutHotWallet(context.Background(), by, w.Wallet))
+	if w.Wallet.ID != uuid.Nil && !w.Wallet.Pays() && (x.calm || x.IntN(4) == 0) { // somebody else may have the key
+		x.explain(by, w.Wallet)
 	}
 	if w.Job.Review {
 		x.resolve(&w, by)
@@ -289,6 +289,53 @@ func (x *simulation) operate(id uuid.UUID) {
 		if x.do(id, withdrawal.Requeued{By: by, Job: w.Job.ID, Reason: "r", NotRefunded: true}) {
 			x.ends["requeued"]++
 		}
+	}
+}
+
+// explain says what the chain shows of a wallet that is off, and whom it pays, as far as it is deep, and
+// switches the wallet on.
+func (x *simulation) explain(by withdrawal.By, wallet withdrawal.HotWallet) {
+	ctx, chain := context.Background(), view{slices.Clone(x.chain.best.blocks)}
+	wallet.Status = withdrawal.WalletActive
+	for last := (withdrawal.Open{}); ; {
+		err := x.s.PutHotWallet(ctx, by, wallet)
+		of := new(withdrawal.UnsettledError)
+		if !errors.As(err, &of) {
+			if x.must(err) {
+				x.ends["explained"]++
+			}
+			return
+		}
+		o := of.Open
+		x.say("open: %v", o)
+		tx, b := chain.spent(coin{wallet: wallet.ID, nonce: o.Number})
+		if o.Point != withdrawal.OpenUntold {
+			tx, b = chain.hash(o.Hash)
+		}
+		if o == last || tx == nil {
+			return
+		}
+		last = o
+		used := withdrawal.Used{By: by, Wallet: wallet.ID, Tx: tx.hash, Block: b, Nonce: o.Number, Reverted: tx.reverted}
+		pays := withdrawal.Transfer{Payee: "nobody", AssetOnChain: uuid.UUID{5}, AmountRaw: "1"}
+		if tx.pays != uuid.Nil {
+			w := x.get(tx.pays)
+			pays = withdrawal.Transfer{Payee: w.Request.ToAddress, AssetOnChain: w.Job.AssetOnChain, AmountRaw: w.Request.AmountRaw}
+			if s := w.Request.Status; o.Point == withdrawal.OpenTransfer && s != withdrawal.RequestCompleted && s != withdrawal.RequestCancelled {
+				x.do(tx.pays, withdrawal.PaidBy{By: by, Block: b, Tx: tx.hash, Payee: pays.Payee, AssetOnChain: pays.AssetOnChain, AmountRaw: pays.AmountRaw,
+					Nonce: tx.coin.nonce, HasNonce: true, Reason: "seen"})
+				continue
+			}
+		}
+		if o.Point == withdrawal.OpenUntold {
+			if !tx.reverted {
+				used.Transfers = []withdrawal.UsedTransfer{{Transfer: pays}}
+			}
+			x.must(x.s.Say(ctx, used))
+			continue
+		}
+		x.must(x.s.Say(ctx, withdrawal.Unclaimed{By: by, Wallet: wallet.ID, Tx: tx.hash, Transfer: pays, Reason: "no payment of ours"}))
+		x.must(x.s.Say(ctx, withdrawal.Dropped{By: by, Wallet: wallet.ID, Tx: tx.hash, Reason: "no payment of ours"}))
 	}
 }
 
