@@ -115,9 +115,30 @@ func (m modelRun[A]) check(properties ...explore.Property[swaptest.World[A]]) (e
 		}}, func(w swaptest.World[A]) [16]byte { return modelKey(w, m.status(w.Item)) }, properties...)
 }
 
+// mustAct is who acts at last where it can again and again: time, the workers, look-ups and the chains,
+// each by each of its steps. What fails, crashes, is taken back or ordered need not come.
+func mustAct(action string) string {
+	switch _, rest, _ := strings.Cut(action, " "); {
+	case action == "an hour passes", action == "time is told", strings.HasPrefix(action, "the history shows"),
+		strings.HasSuffix(action, " begins"), strings.HasSuffix(action, " gives up"), strings.Contains(action, " hands "), strings.HasSuffix(action, " with done"),
+		strings.HasSuffix(action, " is found"), strings.HasSuffix(action, " is not found"),
+		slices.Contains([]string{"lands", "is final"}, rest):
+		return action
+	}
+	return ""
+}
+
 // honest: with a host that keeps its contract nothing is ever paid twice.
 func (m modelRun[A]) honest() []explore.Property[swaptest.World[A]] {
 	type world = swaptest.World[A]
+	// late are the exceptions of EndsFairly. Look-ups of an intent without a last valid height that are
+	// further apart than twice LookEvery, again and again, prove nothing. After a reorganisation a
+	// scanner may go on telling what was taken back, so that every look-up is older than its word.
+	late := func(w world) bool {
+		return len(w.Old) > 0 || slices.ContainsFunc(w.Head().Intents, func(in swap.Intent) bool {
+			return in.LastValid == 0 && !in.Settled() && w.Now.Sub(in.MissedAt) > 2*w.Rules.Policy.LookEvery
+		})
+	}
 	return []explore.Property[world]{
 		explore.Valid("the record is sound", func(w world) error { return m.rules.Check(w.Item) }),
 		explore.Valid("somebody is named", func(w world) error { return w.Attended() }),
@@ -134,6 +155,9 @@ func (m modelRun[A]) honest() []explore.Property[swaptest.World[A]] {
 			return w.Rumours()
 		}),
 		explore.CanFinish("it ends, or an operator has it", func(w world) bool { return w.Ended() || len(w.Places) >= m.limit }),
+		explore.EndsFairly("it ends, or an operator has it", func(w world) bool {
+			return w.Ended() || len(w.Places) >= m.limit || w.Head().Hold.Kind != 0 || w.Head().Lost != 0 || late(w)
+		}, mustAct),
 		explore.CanFinish("everything is known, and something was paid or is ordered", func(w world) bool { return w.Known() && w.Now.After(t0) }),
 		explore.Reachable("a payment lands although it was answered as failed", func(w world) bool {
 			return w.Head().Version > 0 && slices.ContainsFunc(w.Head().Discrepancies, func(d swap.Discrepancy) bool { return d.Kind == swap.LateOutbound })

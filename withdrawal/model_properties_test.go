@@ -3,6 +3,7 @@ package withdrawal_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +18,25 @@ func ended(w world) bool {
 		return true
 	}
 	return false
+}
+
+// mustAct is who acts at last where it can again and again: workers, the clock, who confirms, and
+// the chain, each by each of its steps. What fails, is lost, undone or said by a person need not come.
+func mustAct(action string) string {
+	action = strings.TrimPrefix(strings.TrimPrefix(action, "worker 1 "), "worker 2 ")
+	for _, begins := range []string{"claims", "prepares", "sends", "has the signer send", "is refused by the signer", "dispatches", "reports A",
+		"reports B", "reports C", "reports D", "reports the re-broadcast", "the lease ends", "the chain shows", "the node misses", "finds nothing",
+		"confirmer sees paid by the twin", "nobody can tell"} {
+		if strings.HasPrefix(action, begins) && !strings.HasSuffix(action, "misses the answer") {
+			return action
+		}
+	}
+	for _, ends := range []string{"is mined", "is buried", "is proven dead"} {
+		if strings.HasSuffix(action, ends) {
+			return action
+		}
+	}
+	return ""
 }
 
 // payments counts what is mined so deep, by whatever hash.
@@ -81,6 +101,9 @@ func properties(r rules) []explore.Property[world] {
 			return ended(w) || step.Party != 0 && (step.Party == withdrawal.Operator || !step.Due.IsZero() || len(step.Actions) > 0)
 		}),
 		explore.CanFinish("the request ends", ended),
+		explore.EndsFairly("the request ends, or an operator has it", func(w world) bool {
+			return ended(w) || w.rec.Job.Review || w.rec.Request.Held
+		}, mustAct),
 		explore.NoDeadlock("only an ended request rests", ended),
 		explore.Reachable("it is paid", func(w world) bool { return w.rec.Request.Status == withdrawal.RequestCompleted }),
 	}

@@ -103,6 +103,8 @@ func (r rules) worker(w world, i int, step func(string, world)) {
 			n := int8(live[len(live)-1].Hash[0] - 'A')
 			to.announce(n)
 			emit("sends "+hashOf(n)+" again", to, actor{phase: toReportRe, fence: me.fence, tx: n})
+		} else {
+			emit("finds nothing to send", w, actor{})
 		}
 		for _, cancel := range []bool{false, true} {
 			if !r.rebump || w.bumps > 0 || !j.HasNonce {
@@ -228,7 +230,11 @@ func (r rules) house(w world, step func(string, world)) {
 		if len(tx.Raw) == 0 {
 			late.At = j.BroadcastAt.Add(r.policy.AlertAfter)
 		}
-		send("the node misses "+tx.Hash, withdrawal.Missing{By: late, Tx: tx.Hash}) // true or not
+		misses := "the node misses "
+		if m.place >= shallow || m.place == mempool && w.minedAt(m.nonce) == nowhere {
+			misses = "the node says that it misses "
+		}
+		send(misses+tx.Hash, withdrawal.Missing{By: late, Tx: tx.Hash})
 		if r.careless && m.place == final {
 			b.Head = 6
 			send("the host takes another spelling for another transaction", withdrawal.ProvenDead{By: who, Block: b, Tx: tx.Hash, Cause: withdrawal.NonceUsed,

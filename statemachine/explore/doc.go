@@ -12,6 +12,8 @@
 //   - [NoDeadlock]: no step leaves a state only where the run may end;
 //   - [CanFinish]: from every reachable state a finishing state can still be reached, so
 //     that nothing is stuck for ever;
+//   - [EndsFairly]: whoever can act again and again acts at last, and then the run comes to rest,
+//     so that nothing goes in circles for ever;
 //   - [Reachable]: some reachable state fulfils the predicate. This guards against a model
 //     that keeps its rules because it never does anything.
 //
@@ -35,5 +37,5 @@
 // numbers of its steps.
 //
 // CanFinish says that the end is possible, not that it comes: it is fulfilled where a way to the
-// end exists, even if another run goes in circles.
+// end exists, even if another run goes in circles. EndsFairly finds the circles.
 package explore

@@ -35,7 +35,7 @@ func (r Result) String() string {
 }
 
 // LimitError: the model has more states than its limit. No property was broken in the states
-// within the limit; [Reachable] and [CanFinish] were not judged.
+// within the limit; [Reachable], [CanFinish] and [EndsFairly] were not judged.
 type LimitError struct {
 	Limit int
 	Depth int // every run shorter than this was explored
@@ -50,8 +50,8 @@ func (e *LimitError) Error() string {
 // [*Counterexample], or a [*LimitError].
 //
 // It stops at the first state that breaks [Always], [Valid] or [NoDeadlock]. Where one state
-// breaks several of them, the first in the list is reported, NoDeadlock last. [CanFinish] and
-// [Reachable] are judged when all states are visited, in the order of the list. No shorter run
+// breaks several of them, the first in the list is reported, NoDeadlock last. [CanFinish],
+// [EndsFairly] and [Reachable] are judged when all states are visited, in the order of the list. No shorter run
 // than the reported one breaks the property.
 //
 // It panics on a model without Init or Next, or with a limit out of bounds.
@@ -73,12 +73,16 @@ func CheckBy[S any, K comparable](m Model[S], key func(S) K, properties ...Prope
 		index:      make(map[K]uint32),
 		met:        make([]bool, len(properties)),
 		ends:       make([][]bool, len(properties)),
+		fair:       make([]*fairness, len(properties)),
 	}
 	if x.model.Limit == 0 {
 		x.model.Limit = DefaultLimit
 	}
-	for _, p := range properties {
-		x.keepEdges = x.keepEdges || p.kind == canFinish
+	for i, p := range properties {
+		if p.kind == endsFairly {
+			x.fair[i] = &fairness{names: []string{""}, index: map[string]uint8{}}
+		}
+		x.keepEdges = x.keepEdges || p.kind == canFinish || p.kind == endsFairly
 	}
 	err := x.run()
 	return x.result, err
@@ -105,6 +109,7 @@ type explorer[S any, K comparable] struct {
 	keepEdges bool
 	targets   []uint32 // targets of all transitions, by source
 	bounds    []int    // bounds[i] is where the targets of state i end
+	fair      []*fairness
 
 	levels int // states this many steps deep are not all known yet
 	result Result
@@ -144,6 +149,11 @@ func (x *explorer[S, K]) run() error {
 				return err
 			}
 		}
+		if p.kind == endsFairly {
+			if err := x.judgeFair(i); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
@@ -172,6 +182,8 @@ func (x *explorer[S, K]) visit(s S, from visit) (uint32, error) {
 			x.met[j] = x.met[j] || p.holds(s)
 		case canFinish:
 			x.ends[j] = append(x.ends[j], p.holds(s))
+		case endsFairly:
+			x.fair[j].rests = append(x.fair[j].rests, p.holds(s))
 		}
 	}
 	return i, nil
@@ -195,7 +207,7 @@ func (x *explorer[S, K]) expand(i uint32, s S, step func(string, S)) error {
 }
 
 // step takes one transition out of the state that is being expanded.
-func (x *explorer[S, K]) step(_ string, to S) {
+func (x *explorer[S, K]) step(action string, to S) {
 	if x.broken != nil {
 		return
 	}
@@ -208,6 +220,11 @@ func (x *explorer[S, K]) step(_ string, to S) {
 	x.leaves = x.leaves || i != x.from
 	if x.keepEdges {
 		x.targets = append(x.targets, i)
+	}
+	for j, f := range x.fair {
+		if f != nil {
+			f.actors = append(f.actors, f.actor(action, x.properties[j].actor))
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ type Property[S any] struct {
 	kind  kind
 	holds func(S) bool
 	check func(S) error
+	actor func(action string) string
 }
 
 type kind uint8
@@ -21,6 +22,7 @@ const (
 	reachable
 	noDeadlock
 	canFinish
+	endsFairly
 )
 
 var errBroken = errors.New("this state breaks it")

@@ -103,8 +103,12 @@ func (w World[A]) work(k int, add func(string, World[A])) {
 		}
 		return
 	}
-	emit("crashes", w, Worker{})
 	in := w.Head().Intent(me.Intent)
+	if w.real(in).Before(in.SendBy) {
+		emit("crashes", w, Worker{})
+	} else { // it may send no more, and its call times out
+		emit("gives up", w, Worker{})
+	}
 	if !me.Sent && w.real(in).Before(in.SendBy) {
 		to := w
 		if to.Places[me.Intent-1] == Nowhere {
