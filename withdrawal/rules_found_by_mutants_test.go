@@ -1,0 +1,132 @@
+package withdrawal_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
+	"github.com/settlehq/settle/withdrawal"
+)
+
+// Rules whose removal internal/mutants found to be noticed by no test.
+
+// A replacement is sent, so that a stop of sends refuses it; a stop of new payments does not.
+func TestAStopOfSendsRefusesReplacements(t *testing.T) {
+	bump := withdrawal.Rebumped{By: worker(t0), Fence: 2, Hash: "tx2", Raw: []byte("b"), Nonce: 7, HasNonce: true}
+	for level, want := range map[switches.Level]string{switches.On: "touch", switches.Begin: "touch", switches.Send: "on hold"} {
+		w := states(t)["leased confirming"]
+		w.Level = level
+		if got := word(policy.Apply(w, bump)); got != want && !(want == "touch" && got == "confirming") {
+			t.Errorf("at %v: %s, expected %s", level, got, want)
+		}
+	}
+}
+
+func TestAHotWalletHasIDs(t *testing.T) {
+	for name, change := range map[string]func(*withdrawal.HotWallet){
+		"without an id":    func(h *withdrawal.HotWallet) { h.ID = uuid.Nil },
+		"without a chain":  func(h *withdrawal.HotWallet) { h.Chain = uuid.Nil },
+		"without a role":   func(h *withdrawal.HotWallet) { h.Role = "" },
+		"without a status": func(h *withdrawal.HotWallet) { h.Status = "" },
+	} {
+		h := wallets()[0]
+		change(&h)
+		if _, err := withdrawal.NewHotWallet(h); !errors.Is(err, statemachine.ErrInvalid) {
+			t.Errorf("a wallet %s: %v", name, err)
+		}
+	}
+}
+
+// A stop of sends refuses the replacement of a batch, and asks for no broadcast of it.
+func TestAStopOfSendsHoldsABatch(t *testing.T) {
+	for level, stops := range map[switches.Level]bool{switches.On: false, switches.Begin: false, switches.Send: true} {
+		b := newBatch(t, 2)
+		b.Level = level
+		_, err := policy.ApplyBatch(b, batchReplaced(t0, b, "v2", 0), t0)
+		if errors.Is(err, withdrawal.ErrOnHold) != stops || !stops && err != nil {
+			t.Errorf("replaced at %v: %v", level, err)
+		}
+		at := freeAt(b)
+		sends := slices.ContainsFunc(policy.NextBatch(b, at).Actions, func(a withdrawal.Action) bool { return a.Do == withdrawal.DoRebroadcast })
+		if sends == stops {
+			t.Errorf("at %v it is owed a broadcast: %v", level, sends)
+		}
+		s := switches.State{Level: level}
+		if got := withdrawal.BatchDueIn(withdrawal.DueBatchSend, s); got == stops {
+			t.Errorf("at %v a send is due: %v", level, got)
+		}
+		if !withdrawal.BatchDueIn(withdrawal.DueBatchCheck, s) {
+			t.Errorf("at %v no look-up is due", level)
+		}
+	}
+}
+
+func TestABatchNamesOthers(t *testing.T) {
+	b := newBatch(t, 2)
+	for hash, want := range map[string]bool{"v1": false, "other": true, "": false} {
+		if got := b.NamesOthers(hash); got != want {
+			t.Errorf("%q: %v", hash, got)
+		}
+	}
+	b.Batch.HasNonce = false
+	if b.NamesOthers("other") {
+		t.Error("without a nonce nothing is used by others")
+	}
+}
+
+// Every rule of a batch's own fields, broken alone, while it is confirming and when it is over.
+func TestCheckOfABatchFindsEachField(t *testing.T) {
+	type change = func(*withdrawal.Batch)
+	for name, of := range map[string]struct{ confirming, over change }{
+		"its chain":       {func(b *withdrawal.Batch) { b.Chain = uuid.Nil }, nil},
+		"its wallet":      {func(b *withdrawal.Batch) { b.Wallet = uuid.Nil }, nil},
+		"its owner":       {func(b *withdrawal.Batch) { b.Owner = uuid.Nil }, nil},
+		"an input too":    {func(b *withdrawal.Batch) { b.Input = "x" }, nil},
+		"no nonce":        {func(b *withdrawal.Batch) { b.HasNonce = false }, nil},
+		"its versions":    {func(b *withdrawal.Batch) { b.TxsOnFile++ }, nil},
+		"its members":     {func(b *withdrawal.Batch) { b.Members++ }, nil},
+		"its hash":        {func(b *withdrawal.Batch) { b.TxHash = "v2" }, nil},
+		"its next check":  {func(b *withdrawal.Batch) { b.NextCheckAt = time.Time{} }, func(b *withdrawal.Batch) { b.NextCheckAt = t0 }},
+		"a broadcast":     {nil, func(b *withdrawal.Batch) { b.Rebroadcast = true }},
+		"its end":         {func(b *withdrawal.Batch) { b.EndedAt = t0 }, func(b *withdrawal.Batch) { b.EndedAt = time.Time{} }},
+		"its block":       {func(b *withdrawal.Batch) { b.EvidenceHash = "b10" }, func(b *withdrawal.Batch) { b.EvidenceHash = "" }},
+		"its lease":       {func(b *withdrawal.Batch) { b.Lease.Until = time.Time{} }, func(b *withdrawal.Batch) { b.Lease.Holder, b.Lease.Until = "x", t0 }},
+		"a lease of none": {func(b *withdrawal.Batch) { b.Lease.Holder = "" }, nil},
+		"its status":      {func(b *withdrawal.Batch) { b.Status = 99 }, nil},
+	} {
+		for over, change := range map[bool]change{false: of.confirming, true: of.over} {
+			if change == nil {
+				continue
+			}
+			b := newBatch(t, 2)
+			if over {
+				b = runBatch(t, b, batchMined(t0, "v1", transfers(b.Members, 0, 1)...))
+			}
+			change(&b.Batch)
+			if err := withdrawal.CheckBatch(b); !errors.Is(err, statemachine.ErrCorrupt) {
+				t.Errorf("%s, over %v: %v", name, over, err)
+			}
+		}
+	}
+}
+
+// A report of a broadcast is known by the fence under which the bytes went out. Under another one it
+// is news, and refused.
+func TestAReportOfABatchIsKnownByItsFence(t *testing.T) {
+	b := claimedBatch(t, newBatch(t, 2), freeAt(newBatch(t, 2)))
+	at := b.Batch.Lease.Until.Add(-time.Second)
+	b = runBatch(t, b, batchSent(at, b, "v1"))
+	again := batchSent(at, b, "v1")
+	if c, err := policy.ApplyBatch(b, again, at); err != nil || !c.Empty() {
+		t.Errorf("the same report: %v", err)
+	}
+	again.Fence--
+	if _, err := policy.ApplyBatch(b, again, at); !errors.Is(err, statemachine.ErrFenced) {
+		t.Errorf("under an earlier fence: %v", err)
+	}
+}
