@@ -27,7 +27,8 @@ var (
 
 	// clocked are the directories that may read the clock, with all below them
 	// where a slash ends the name.
-	clocked = []string{"store", "store/memory/", "store/sqlstore/", "store/worker/", "store/reactor/", "store/refresher/", "store/follow/", "store/ops/", "examples/"}
+	clocked = []string{"store", "store/memory/", "store/sqlstore/", "store/worker/", "store/reactor/", "store/refresher/", "store/follow/", "store/ops/",
+		"store/storetest/linear/", "internal/mutants/", "examples/"}
 
 	drivers = []string{"modernc.org/sqlite", "github.com/jackc/pgx"}
 

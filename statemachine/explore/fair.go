@@ -7,7 +7,8 @@ import (
 )
 
 // EndsFairly is broken by a run that never again has a state on which rests is true, although the
-// scheduler is fair: it goes in circles, or it ends where nobody has to act. Where [CanFinish] says that the end is possible, EndsFairly says that it comes.
+// scheduler is fair: it goes in circles, or it ends where nobody has to act. Where [CanFinish]
+// says that the end is possible, EndsFairly says that it comes.
 //
 // actor says who takes a step, by its action: any text, of at most 255 in a model. Fair means that
 // an actor who can act again and again, however often in between it cannot, acts at last. Steps of
