@@ -130,3 +130,12 @@ func TestAReportOfABatchIsKnownByItsFence(t *testing.T) {
 		t.Errorf("under an earlier fence: %v", err)
 	}
 }
+
+func TestDefaultThresholds(t *testing.T) {
+	want := withdrawal.Thresholds{ApprovalWait: 24 * time.Hour, EnqueueWait: time.Hour, QueueWait: 6 * time.Hour, ClaimWait: 15 * time.Minute,
+		ReviewWait: 2 * time.Hour, ConfirmWait: 2 * time.Hour, BatchWait: 2 * time.Hour, RefundWait: 72 * time.Hour, Ahead: time.Minute,
+		Stuck: 20, CompletionRate: 9_000, RetryRate: 2_000}
+	if got := withdrawal.DefaultThresholds(); got != want {
+		t.Errorf("%+v", got)
+	}
+}
