@@ -15,6 +15,7 @@ import (
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
 )
 
 // The program runs itself again as these.
@@ -31,6 +32,7 @@ type workerConfig struct {
 	Name     string `json:"name"`
 	Hasty    bool   `json:"hasty"`
 	Together int    `json:"together"` // requests that one transaction pays at most
+	Lossless bool   `json:"lossless"`
 	// Skew is how far this host's clock is off.
 	Skew time.Duration `json:"skew"`
 }
@@ -90,7 +92,7 @@ func runWorker(ctx context.Context, c workerConfig, log *slog.Logger) error {
 	if c.Together > 0 {
 		p.check = together
 	}
-	db, err := openDatabase(ctx, c.Database, false)
+	db, err := openDatabase(ctx, c.Database, false, sqlstore.Options{LosslessPromotion: c.Lossless})
 	if err != nil {
 		if ctx.Err() != nil { // stopped before it began
 			return nil

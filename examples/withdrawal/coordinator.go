@@ -93,7 +93,7 @@ func pay(ctx context.Context, o options, stdout, stderr io.Writer) error {
 func (c *coordinator) open(ctx context.Context) (db *database, err error) {
 	var wrong error // what no later try mends
 	err = c.until(ctx, "open", func() (err error) {
-		if db, err = openDatabase(ctx, c.db, true); err == nil {
+		if db, err = openDatabase(ctx, c.db, true, sqlstore.Options{LosslessPromotion: c.lossless}); err == nil {
 			if c.batches, err = store.NewBatches(db, c.pace.policy()); err == nil {
 				c.service = c.batches.Withdrawals()
 				c.genesis, err = openLedger(ctx, c.service, c.ledger, c.wallets)
@@ -148,7 +148,7 @@ func (c *coordinator) processes(ctx context.Context) error {
 	}
 	for i := range c.options.workers {
 		p := &children.Process{Role: roleWorker, Log: c.log, Config: func(start int) any {
-			return workerConfig{Database: c.db, Node: url, Hasty: c.chaos, Skew: c.skew(i), Together: c.several,
+			return workerConfig{Database: c.db, Node: url, Hasty: c.chaos, Skew: c.skew(i), Together: c.several, Lossless: c.lossless,
 				Name: fmt.Sprintf("worker-%d-%s", i+1, uuid.NewString()[:8])} // of this process alone
 		}}
 		c.workers = append(c.workers, p)

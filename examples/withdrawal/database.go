@@ -24,7 +24,7 @@ func (d *database) Close() error { return errors.Join(d.Store.Close(), d.db.Clos
 
 // openDatabase opens a database, and first brings its tables up to date if
 // migrate is set. Several processes may have the same one open, SQLite too.
-func openDatabase(ctx context.Context, name string, migrate bool) (*database, error) {
+func openDatabase(ctx context.Context, name string, migrate bool, options sqlstore.Options) (*database, error) {
 	driver, dialect, source, shown := "sqlite", sqlstore.SQLite, name, name
 	if isPostgres(name) {
 		driver, dialect = "pgx", sqlstore.Postgres
@@ -43,11 +43,11 @@ func openDatabase(ctx context.Context, name string, migrate bool) (*database, er
 		db.SetMaxIdleConns(8) // else two are kept, and the others opened anew all the time
 	}
 	if err == nil && migrate {
-		err = sqlstore.Migrate(ctx, db, dialect, sqlstore.Options{})
+		err = sqlstore.Migrate(ctx, db, dialect, options)
 	}
 	d := &database{db: db}
 	if err == nil {
-		d.Store, err = sqlstore.Open(ctx, db, dialect, sqlstore.Options{})
+		d.Store, err = sqlstore.Open(ctx, db, dialect, options)
 	}
 	if err != nil {
 		err = fmt.Errorf("open %s: %w", shown, err)

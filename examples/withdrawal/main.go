@@ -40,16 +40,17 @@ func main() {
 }
 
 type options struct {
-	db      string // path of a file, or URL of a PostgreSQL database
-	ledger  string // path of the chain's file
-	batch   string // path of a file; empty for the sample
-	workers int
-	wallets int
-	several int // requests that one transaction pays at most; 0: each alone
-	chaos   bool
-	seed    uint64
-	timeout time.Duration
-	json    bool
+	db       string // path of a file, or URL of a PostgreSQL database
+	lossless bool   // a standby of the database that takes over lacks no commit
+	ledger   string // path of the chain's file
+	batch    string // path of a file; empty for the sample
+	workers  int
+	wallets  int
+	several  int // requests that one transaction pays at most; 0: each alone
+	chaos    bool
+	seed     uint64
+	timeout  time.Duration
+	json     bool
 }
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -68,6 +69,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags := flag.NewFlagSet("withdrawal", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.db, "db", "", "`path` of an SQLite file, or a postgres URL (default a new file in a temporary directory)")
+	flags.BoolVar(&o.lossless, "lossless", false, "the standby of the PostgreSQL database is synchronous: work goes on after a promotion")
 	flags.StringVar(&o.ledger, "ledger", "", "`file` of the chain (default beside the SQLite file)")
 	flags.StringVar(&o.batch, "batch", "", "CSV `file` of payments: user,asset,chain,address,amount,priority (default a sample, built in)")
 	flags.IntVar(&o.workers, "workers", 4, "`N` worker processes")

@@ -46,8 +46,10 @@ func Private(t testing.TB) *Cluster {
 
 // URL returns the address of the server. It stays the same over restarts.
 func (c *Cluster) URL() string {
-	return fmt.Sprintf("postgres://postgres@/postgres?host=%s&sslmode=disable", filepath.Join(c.dir, "socket"))
+	return fmt.Sprintf("postgres://postgres@/postgres?host=%s&sslmode=disable", c.socket())
 }
+
+func (c *Cluster) socket() string { return filepath.Join(c.dir, "socket") }
 
 // Crash is pg_ctl stop -m immediate: all connections are cut, nothing is
 // written, and the next start recovers from the log.
@@ -62,8 +64,8 @@ func (c *Cluster) Crash() error {
 
 // Start starts the server and waits until it answers.
 func (c *Cluster) Start() error {
-	socket, log := filepath.Join(c.dir, "socket"), new(bytes.Buffer)
-	args := []string{"-D", filepath.Join(c.dir, "data"), "-k", socket}
+	log := new(bytes.Buffer)
+	args := []string{"-D", filepath.Join(c.dir, "data"), "-k", c.socket()}
 	for _, setting := range append([]string{"listen_addresses=", "fsync=off", "max_connections=100", "shared_buffers=64MB",
 		"max_wal_size=128MB", "jit=off", "dynamic_shared_memory_type=mmap"}, c.settings...) {
 		args = append(args, "-c", setting)
