@@ -73,3 +73,17 @@ func goesOn(t *testing.T, url string) error {
 	}
 	return fmt.Errorf("no work goes on: %w", err)
 }
+
+// A pgbouncer in transaction pooling, with fewer connections to the server than the workers have to it, stands between
+// the program and its database.
+func TestPayOnceThroughPgbouncer(t *testing.T) {
+	if os.Getenv("SETTLE_SOAK") == "" {
+		t.Skip("SETTLE_SOAK=1 starts a server and a pgbouncer")
+	}
+	s := newScene(t, pgtest.Private(t).Bouncer(t), 120)
+	s.killAll(2*time.Second, false, "-chaos")
+	r := s.finish("-chaos", "-timeout", "9m")
+	if done := r.Requests["completed"] + r.Requests["cancelled"]; done != r.Rows {
+		t.Errorf("%v of %d", r.Requests, r.Rows)
+	}
+}

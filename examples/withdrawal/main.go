@@ -6,6 +6,7 @@
 //	go run ./examples/withdrawal -chaos -seed 7      workers are killed, the node misbehaves
 //	go run ./examples/withdrawal -together 8         one transaction pays up to 8 requests
 //	go run ./examples/withdrawal -db postgres://...  the same on PostgreSQL; needs -ledger
+//	go run ./examples/withdrawal -db ... -lossless   its synchronous standby may take over meanwhile
 //
 // It may be killed at any point, all of its processes at once too: running it
 // again on the same database and ledger goes on from there, and pays nothing
