@@ -30,9 +30,9 @@ type Slot struct {
 	Lease   statemachine.Lease
 	// Ready: its round is done and it is of this process, which may give it back.
 	Ready bool
-	// Since is when this process got the slot. Due is when the wallet's waiting for its next
-	// round begins: the end of the last round, or the time at which its oldest work becomes
-	// due, whichever is later; zero: nothing is known to become due. Both are read only where
+	// Since is when this process got the slot. Due is when the wallet began, or will begin, to wait
+	// for its next round: the end of the last round, or the time at which its oldest work becomes
+	// due, whichever is later; zero if nothing is known to become due. Both are read only where
 	// Ready is set.
 	Since, Due time.Time
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Policy has the settings of the source under their names, and settings for what the source
-// writes as numbers. Start from [DefaultPolicy] or [ParsePolicy] and check with
-// [Policy.Validate]. All processes of a store must have the same Policy: a process with a
-// smaller LockTTL, interval, delay or pause would take the times that another process set for
-// times of a clock that was ahead ([Reconciled]). Stop all processes to change one of these.
+// Policy has the settings of the source under their names, and settings for numbers that the source
+// has as constants. Start from [DefaultPolicy] or [ParsePolicy] and check with [Policy.Validate].
+// All processes of a store must have the same Policy: a process with a smaller LockTTL, interval,
+// delay or pause would take the times that another process set for times of a clock that was ahead
+// ([Reconciled]). Stop all processes to change one of these.
 type Policy struct {
 	RefreshInterval          time.Duration // REFRESH_INTERVAL: between the refreshes of a watcher
 	MaxRefreshRetries        int32         // MAX_REFRESH_RETRIES: attempts of a job

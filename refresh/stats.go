@@ -119,9 +119,9 @@ func StatsOf(all []Work, now time.Time) Stats {
 // Thresholds are the limits of [Alerts], see [DefaultThresholds]. A zero duration switches its
 // alert off; a count alerts when it exceeds its limit.
 //
-// Two of the durations hold whatever repeats: JobAge counts from when the job was made, and
-// ExpiryWait from the expiry of the watcher, which nothing puts off while it watches. The other
-// durations count from times that each try moves.
+// Two of the durations raise their alert even while tries are repeated: JobAge counts from when the
+// job was made, and ExpiryWait from the expiry of the watcher, which nothing puts off while it
+// watches. The other durations count from times that each try moves.
 type Thresholds struct {
 	JobAge      time.Duration // a job has not ended, though it may be claimed again and again
 	JobWait     time.Duration // a due job is not claimed

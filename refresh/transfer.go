@@ -44,9 +44,9 @@ type Listing struct {
 }
 
 // TransferError says that a transfer has a number or a text that the rules do not know. Such a
-// transfer is never taken for ended and never cancelled. One of an unknown status is watched as
-// an incomplete transfer, as long as its expiration says. Other transfers of the listing are
-// not affected. TransferError matches [statemachine.ErrInvalid].
+// transfer is never taken for ended and never cancelled. A transfer of an unknown status is watched
+// like an incomplete one, until its expiration. Other transfers of the listing are not affected.
+// TransferError matches [statemachine.ErrInvalid].
 type TransferError struct {
 	Transfer Transfer
 	Reason   string

@@ -63,10 +63,10 @@ type role interface {
 	String() string
 }
 
-// Begin checks the head of an event, before anything else: that it is an event, that
-// the role may speak, the law for the actor, the bounds of trace and way, then the times,
-// see [EventTime]. by is the head with the time by which the domain judges, said the time
-// by the host. reason is what a refusal says beside err, may be empty.
+// Begin checks the head of an event, before anything else: that the value is an event, that the
+// role may speak, that the actor is a valid one, that trace and way are within their bounds, and
+// then the times, see [EventTime]. by is the head with the time by which the domain judges; said is
+// the time that the host gave. reason is the text that a refusal adds to err, empty for none.
 func Begin[R role](ev Event[R], speakers Roles[R], now time.Time) (by By[R], said time.Time, reason string, err error) {
 	if why := NoEvent(ev); why != "" {
 		return by, said, why, ErrInvalid

@@ -10,13 +10,13 @@ import "time"
 // pause, and is not asked about.
 func Ahead(now, at time.Time, longest time.Duration) bool { return at.Sub(now) > longest }
 
-// Due reports whether what a rule has put off until at, by longest at most, is due at now: from at
-// on, and also where at is [Ahead], so that no clock that was wrong leaves work waiting which the
-// right clock would have done.
+// Due reports whether work that a rule has put off until at, by longest at most, is due at now:
+// from at on, and also where at is [Ahead], so that a time which a wrong clock has set does not
+// keep work waiting.
 //
-// Due is for work that may be done once too often or too early, such as a look-up, a claim under
-// a new fence, or another try. Where a wait keeps money from being sent twice, a time that is
-// Ahead tells nothing of what has passed: then a person decides.
+// Due is for work that may be done once too often or too early, such as a look-up, a claim under a
+// new fence, or another try. Where a wait keeps money from being sent twice, a time that is Ahead
+// does not tell how much time has passed: then a person decides.
 func Due(now, at time.Time, longest time.Duration) bool {
 	return !now.Before(at) || Ahead(now, at, longest)
 }

@@ -55,9 +55,9 @@ func (l JournalLine) Tried(err error) (line JournalLine, kept bool) {
 	return l, true
 }
 
-// Undone returns the lines that are kept of a transaction that ended in err, whose writes
-// are taken back: those of refusals as they are, and the others as refused by err. Where
-// err is no refusal, nothing is kept of these: see Tried.
+// Undone returns the lines to keep of a transaction that ended in err, so that its writes were
+// taken back. A line of a refusal is kept as it is. A line of an event that was applied is kept as
+// refused by err, and dropped where err is no refusal: see Tried.
 func Undone(lines []JournalLine, err error) (kept []JournalLine) {
 	for _, l := range lines {
 		told := l.Outcome != JournalDone && l.Outcome != JournalSame

@@ -13,11 +13,10 @@ import (
 var (
 	// ErrInputSpent: a live transaction spends an input of the submitted one.
 	ErrInputSpent = statemachine.NewSentinel("input-spent", "input is spent by a live transaction")
-	// ErrDeadParent: the transaction spends an output of a dead transaction. A mempool or a
-	// block that shows a transaction proves its ancestors too, and revives dead ones. Two
-	// cannot be revived so: an orphaned coinbase, which exists in its block alone, and a
-	// parent that was refused in the same list. A submission is no evidence and revives
-	// nothing.
+	// ErrDeadParent: the transaction spends an output of a dead transaction. A mempool or a block
+	// that shows a transaction proves its ancestors too, and revives dead ones. Two kinds of
+	// ancestors cannot be revived so: an orphaned coinbase, which exists in its block alone, and a
+	// parent that was refused in the same list. A submission is no evidence and revives nothing.
 	ErrDeadParent = statemachine.NewSentinel("dead-parent", "an ancestor is dead")
 	// ErrImmature: an input is a coinbase below maturity.
 	ErrImmature = statemachine.NewSentinel("immature", "input is an immature coinbase")

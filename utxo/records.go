@@ -82,9 +82,9 @@ type Tx struct {
 	FirstSeen time.Time // UTC microseconds
 	Seq       int64     // of the last mempool observation, 0 for none
 	Label     string    // the host's, at most [MaxLabel] characters
-	// Context: the wallet owns no output of the transaction and none that it spends. The
-	// row is kept since it is the direct parent or rival of one where the wallet does. It
-	// is in no history, feed or list, only in [Detail] and in replacement edges.
+	// Context: the wallet owns no output of the transaction and spends none of its own by it. The
+	// row is kept since the transaction is the direct parent or rival of one that does concern the
+	// wallet. It is in no history, feed or list, only in [Detail] and in replacement edges.
 	Context bool
 	// Public: the network has had the transaction. A transaction that was only submitted
 	// concerns its wallet alone, and no other wallet learns of it.

@@ -46,10 +46,11 @@ func (e *UnsettledError) Error() string {
 // Unwrap returns ErrUnsettled.
 func (e *UnsettledError) Unwrap() error { return switches.ErrUnsettled }
 
-// Unsettled returns the first thing that stands open before a wallet may pay others again, nil if
-// there is none, in a database of which it was said at restored that it was put back. It does not
-// see what a person has to do before: to offer the mempool, to announce the owners that are
-// announced since the copy was made, and to find out who was paid by what has spent the coins.
+// Unsettled returns the first condition that a wallet misses before it may pay others again, nil if
+// it misses none, in a database whose restore was reported at the time restored. Unsettled does not
+// see what a person has to do before: offer the mempool, announce the owners that were announced
+// since the copy was made, and find out who was paid by the transactions that have spent the coins.
+// The conditions:
 //
 //   - The wallet and all its owners are scanned to the tip.
 //   - No coin is left that may have been spent before: one that the ledger knew at restored, one

@@ -79,9 +79,9 @@ func Compare(a, b Key) int {
 		strings.Compare(a.Version, b.Version), strings.Compare(a.Policy, b.Policy))
 }
 
-// Old returns those of all that go: what was not seen for [Kept], and of what is not alive what
-// is beyond the [MaxKept] that were seen last, where the greater key counts as later. At most
-// limit go at once, the one that was seen first before others.
+// Old returns the processes that are deleted: those that were last seen more than [Kept] ago, and
+// those that are not alive and not among the [MaxKept] last seen (of two seen at one time the
+// greater key counts as later). Old returns at most limit, those that were seen longest ago first.
 func Old(all []Process, now time.Time, limit int) (gone []Process) {
 	all = slices.SortedFunc(slices.Values(all), func(a, b Process) int {
 		return cmp.Or(b.Last.Compare(a.Last), Compare(b.Key, a.Key))

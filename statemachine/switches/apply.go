@@ -40,34 +40,34 @@ type (
 		Level  Level `json:",omitzero"` // Begin, Send, and for swaps and everything All
 		Reason string
 	}
-	// Started, of an operator, lowers the level of a scope to To; zero is [On]. With
-	// Recovery it ends the recovery of the scope instead, and leaves the level as it is.
-	// A scope that is stopped and recovering has two reasons to stand still, and is
-	// started out of each by a start of its own: so a start that is said again, after a
-	// lost answer, never lifts the other reason. A reason is needed.
+	// Started, of an operator, lowers the level of a scope to To; zero is [On]. With Recovery it
+	// ends the recovery of the scope instead, and leaves the level as it is. A scope that is
+	// stopped and recovering has two reasons to stand still, and needs one start for each: so a
+	// start that is sent again, after a lost answer, never lifts the other reason. A reason is
+	// needed.
 	//
-	// [Everything] is never started out of its recovery: it stays for what is named
-	// later, and each scope is started by itself.
+	// The recovery of [Everything] is never ended: it holds for scopes that are named later, and
+	// each scope is started by itself.
 	Started struct {
 		By
 		Scope    Scope
 		To       Level `json:",omitzero"` // zero with Recovery
 		Recovery bool  // the recovery ends
 		Reason   string
-		// All is the row of [Everything], and Moved whether the database is not where it
-		// was, see [State]; the service brings both. A recovery does not end in such a
-		// database before somebody has said what was lost.
+		// All is the row of [Everything]. Moved says whether the database is a copy, or a standby
+		// that took over, see [State.Elsewhere]; no recovery ends in such a database before
+		// somebody has said what was lost. The service fills in both.
 		All   Switch
 		Moved bool `json:",omitzero"`
 		// Unsettled is why the recovery of the scope must not end yet, nil if it may; the
 		// service brings it. Nothing overrides it.
 		Unsettled error `json:"-"`
 	}
-	// Recovering makes the scope recovering, of an operator or the system, after the
-	// database was put back to an earlier state: of [Everything] with the restore, of
-	// one scope to give the recovery another level there. The system says it of
-	// Everything alone, and lowers no level. Generation is that of the
-	// database since, 1 or more; an older one than the row's is ErrConflict.
+	// Recovering says, of an operator or the system, that the database was put back to an earlier
+	// state, so that the scope is recovering at Level. The restore says it of [Everything]; an
+	// operator may say it of one scope, to give this scope another level. The system says it of
+	// Everything alone, and lowers no level. Generation is the generation of the database after the
+	// restore, 1 or more; below the row's generation the event is ErrConflict.
 	Recovering struct {
 		By
 		Scope      Scope
@@ -113,11 +113,11 @@ func ScopeOf(ev Event) Scope {
 	return ""
 }
 
-// Apply takes one step of the switch of the event's scope, zero where the scope has no
-// row yet; now is the store's time, see [statemachine.EventTime].
+// Apply takes one step of the switch of the event's scope; s is zero where the scope has no row
+// yet. now is the store's time, see [statemachine.EventTime].
 //
-// What is so already gives Old equal to New, an empty log and no error. A refusal
-// changes nothing and is a [statemachine.Refusal] around its sentinel. Where several
+// An event that asks for what is so already gives Old equal to New, an empty log and no error. A
+// refusal changes nothing and is a [statemachine.Refusal] around its sentinel. Where several
 // reasons hold, the first of these is given: role or actor, scope, input, version, state.
 func Apply(s Switch, ev Event, now time.Time) (Change, error) {
 	c := step{Change: Change{Old: s, New: s}, ev: ev}

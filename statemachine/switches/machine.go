@@ -25,9 +25,9 @@ func (trigger) Names() []string { return triggerNames }
 var triggerNames = []string{"stop beginning", "stop all", "stop sending", "start", "lower to begin",
 	"lower to all", "restored", "recovered"}
 
-// Machine is the law of a switch. Its state is the level that a person gave. No state
-// is an end, and none waits for anything: a person moves it, and a crash leaves it as
-// it is.
+// Machine is the table of a switch. Its state is the level that a person gave. No state is
+// terminal, and none waits for anything: only a person or a restore changes it, and a crash leaves
+// it as it is.
 var Machine = statemachine.Must("switch", []statemachine.Edge[Level, Trigger]{
 	{From: 0, Trigger: onStopBegin, To: Begin},
 	{From: 0, Trigger: onStopAll, To: All},

@@ -139,9 +139,9 @@ type Switch struct {
 	// Generation is that of the database in which Recovering and Recovery were written; zero
 	// before the first restore.
 	Generation int64
-	// RecoveredAt is when the latest recovery of the scope ended, or was said, by the store's
-	// clock; zero: there was none. That of [Everything], which does not end, was said with the
-	// restore.
+	// RecoveredAt is when the latest recovery of the scope ended or, if none has ended since,
+	// began, by the store's clock; zero if the scope never recovered. The recovery of [Everything]
+	// does not end: its RecoveredAt is the time of the restore.
 	RecoveredAt time.Time
 	Version     int64
 }
@@ -152,18 +152,19 @@ type State struct {
 	Recovering bool
 	Generation int64 // of the row that says whether it is recovering
 	Moved      bool  // see Elsewhere
-	// RecoveredAt is when a person last ended a recovery of the scope, or, while it is
-	// recovering by its own row, when that was said; zero: neither. RestoredAt is when it was said
-	// that the database was put back; zero: it never was.
+	// RecoveredAt is when a person last ended a recovery of the scope or, while the scope's own row
+	// is recovering, when this recovery began; zero for neither. RestoredAt is when a restore of
+	// the database was last reported, zero for never.
 	RecoveredAt, RestoredAt time.Time
 	// RunsSince is when a person last ended a stop of either row, or the recovery of the scope,
 	// zero: there was none. Of a scope that is stopped it says nothing.
 	RunsSince time.Time
 }
 
-// Of is what counts for the scope of own beside [Everything], whose row is all. Either
-// may be zero, for none. The level is the highest of the two of persons and of the
-// recovery's, which own has if it was written in the generation of all or a later one.
+// Of returns the state of a scope from its own row and from all, the row of [Everything]. Either
+// may be zero, for no row. The level is the highest of three: the levels that persons gave in both
+// rows, and the level of the recovery. The recovery is that of own if own was written in the
+// generation of all or a later one, else that of all.
 func Of(all, own Switch) State {
 	from := all
 	if own.Generation >= all.Generation {

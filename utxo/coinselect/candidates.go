@@ -47,11 +47,11 @@ type Ancestor struct {
 	Fee, Weight int64
 	// Size is in virtual bytes; of what is not signed yet with its signatures.
 	Size int64
-	// Descendants is the number of live unconfirmed transactions, in whichever wallet, that
-	// descend from this one, itself included. What another lock than that of the query has leased of their
-	// outputs counts as one more transaction, which is on its way to be sent. DescendantsSize is their size together, in
-	// virtual bytes. A count of [MaxAncestorLimit] may be cut; it exceeds every limit that
-	// a request can have.
+	// Descendants is the number of live unconfirmed transactions, in whichever wallet, that descend
+	// from this one, itself included. Outputs of them that a lock other than the query's has leased
+	// count as one more transaction for each lock, which is about to be sent. DescendantsSize is
+	// the size of all of them together, in virtual bytes. A count of [MaxAncestorLimit] may be cut;
+	// it exceeds every limit that a request can have.
 	Descendants     int
 	DescendantsSize int64
 }

@@ -83,9 +83,9 @@ func (s *selector) alone(in input) Bar {
 	return 0
 }
 
-// limitedBy returns the error of the limit that keeps a request from being paid: that of
-// the ancestors or of the descendants, if pays reports true without it, else that of the
-// number of inputs and the weight.
+// limitedBy returns the error of the limit that keeps a request from being paid: the error of the
+// ancestor limit or of the descendant limit, if pays reports true once this limit is lifted, else
+// that of the number of inputs and the weight.
 func (s *selector) limitedBy(pays func() bool) error {
 	chains := s.chains
 	defer func() { s.chains = chains }()
@@ -172,10 +172,10 @@ func readChains(r utxo.Source, q Query, of []*kinship, rows []*utxo.Tx) error {
 	return nil
 }
 
-// readAhead returns what is on its way to be sent: the transaction of each lock, but that of the query, which has
-// leased an output of one of the rows that nothing spends yet. It has a hash made of wallet and lock, and the
-// inputs that are known. Its size is that of its leased inputs and of two outputs, by P2WPKH where the kind of an
-// input is not known.
+// readAhead returns the transactions that are about to be sent: one for each lock, other than the
+// query's, that has leased an unspent output of one of the rows. Each gets a hash made of wallet
+// and lock, and the inputs that are known. Its size is that of its leased inputs and of two
+// outputs; an input of unknown kind counts as P2WPKH.
 func readAhead(r utxo.Source, q Query, rows []*utxo.Tx) (sizes map[chainhash.Hash]int64, ahead []*utxo.Tx, err error) {
 	coins := map[utxo.WalletID]map[wire.OutPoint]*utxo.Output{} // that nothing spends
 	for _, t := range rows {
