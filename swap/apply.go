@@ -295,11 +295,11 @@ func (s *step) observe(e *Observed) error {
 	return s.move(observed, unknown)
 }
 
-// legible empties a sender, and the owner and the account of a credit, that can be no
-// address, and a time that no store can keep, so that money that came in is stored whatever
-// its sender wrote and the node says. What came in without a sender is put aside instead of
-// refunded; a credit without an owner has no mapping; without a time the time at which it
-// is stored counts. The text says for the log what was emptied.
+// legible empties what no record can hold: a sender, and the owner and the account of a credit, that can be no address,
+// and a time that no store can keep. So money that came in is stored whatever its sender wrote or the node says. An
+// item without a sender goes to quarantine instead of being refunded; a credit without an owner has no mapping; for a
+// missing time the time at which the item is stored counts. legible returns a text for the log that names what was
+// emptied.
 func legible(e *Observed, d Direction) (unknown string) {
 	type field struct {
 		name string

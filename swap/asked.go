@@ -18,10 +18,9 @@ func (s *step) at(asked time.Time) time.Time {
 	return s.by.At
 }
 
-// outdated reports whether what denies an intent was asked before the latest word that it
-// went out, or at the same time: then it counts for nothing, whichever of the two came first.
-// A word of the future is of a clock that was ahead: it counts as one of now, and the next
-// look-up is later.
+// outdated reports whether a look-up that denies an intent was asked at or before SeenAt, the latest word that the
+// intent went out: then the denial counts for nothing, whichever of the two arrived first. A SeenAt in the future was
+// set by a clock that was ahead: it becomes now, and the next look-up is later.
 func (s *step) outdated(in *Intent, asked time.Time) (bool, error) {
 	switch {
 	case in.SeenAt.After(s.by.At):
@@ -35,10 +34,10 @@ func (s *step) outdated(in *Intent, asked time.Time) (bool, error) {
 	return false, nil
 }
 
-// missed is what Missed and MissedAt of an intent become by a look-up that does not find it. Only
-// what two look-ups in a row have seen is time that has passed: between two that are further apart
-// the clock may have been set forward, and between two of which the later one is earlier it was
-// set back. So a clock that was set forward once has added twice LookEvery at most.
+// missed returns Missed and MissedAt of an intent after one more look-up that did not find it. Time counts as passed
+// only between two look-ups in a row: if they are further apart than twice LookEvery, the clock may have been set
+// forward, and if the later one has the earlier time, the clock was set back. So a clock that was set forward once adds
+// at most twice LookEvery.
 func (p *Policy) missed(in *Intent, asked, now time.Time) (time.Duration, time.Time) {
 	switch gap := asked.Sub(in.MissedAt); {
 	case in.MissedAt.After(now):

@@ -10,9 +10,8 @@ import (
 // [statemachine.ErrIllegal].
 var ErrSettled = statemachine.NewSentinel("settled-by-hand", "an operator has given it back by hand", statemachine.ErrIllegal)
 
-// handed closes what an operator has given back by hand. Nothing of the item may still
-// pay: each outbound is proved not to have, or has brought the amount to the quarantine
-// account for good.
+// handed ends an item whose amount an operator has given back by hand. No outbound of the item may still pay: each is
+// proved not to have paid, or has brought the amount to the quarantine account for good.
 func (s *step) handed(e *Settled) error {
 	i := s.item
 	switch is := i.ByHand.Reference; {

@@ -13,26 +13,24 @@ import (
 // vault's own history, and the reference counter. Begun and Elapsed read it in
 // their own commit, Begun under a lock of the row.
 type Control struct {
-	// Level is how far the switch stops the direction of an item, and RunsSince since when it
-	// does not ([switches.State]). Given by the service for an event and for Next, see
-	// [Control.With]; no columns. At Begin no outbound swap is begun, an attempt after a
-	// failed one included; at All no refund and no quarantine either. Look-ups and recovery
-	// go on.
+	// Level is how far the switch stops the direction of an item, and RunsSince the time since which the direction has
+	// not been stopped ([switches.State]). They are no columns: the service sets them for an event and for Next, see
+	// [Control.With]. At Begin no outbound swap is begun, also no attempt after a failed one; at All no refund and no
+	// quarantine either. Look-ups and recovery go on.
 	Level     switches.Level `json:",omitzero"`
 	RunsSince time.Time      `json:",omitzero"`
-	// Generation is how often [Control.Restored] was said. What was done before or after the
-	// last time is told by it alone: a look-back and a scan have the generation of when they
-	// were made, since their times may be of a clock that was ahead.
+	// Generation counts the calls of [Control.Restored]. Each look-back and each scan has the generation in which it
+	// was made, and this number alone says whether it was made before or after the last restore: its time may come from
+	// a clock that was ahead.
 	Generation int64
 	// RecoveredAt is when the last one was said: the last start on an empty or restored store.
 	RecoveredAt time.Time
 	// SolanaScanned and NexusScanned say that the vault's own history was read whole by a scan
 	// of this generation. Nothing is begun before both are.
 	SolanaScanned, NexusScanned bool
-	// MissingSaid is when somebody said that what [Policy.RecoverMissing] found is stored, or
-	// that there is none, and BooksRead when an operator said that the books of the host
-	// elsewhere were read: each [Settled], hold and order since the copy is said again. Zero:
-	// not in this generation.
+	// MissingSaid is when somebody said that the items which [Policy.RecoverMissing] found are stored, or that it found
+	// none. BooksRead is when an operator said that the host's other books were read, and that each [Settled], hold and
+	// order made since the copy was entered again. Zero: not said in this generation.
 	MissingSaid time.Time
 	BooksRead   time.Time
 	Reference   uint64 // the last one drawn; the first is 1
@@ -75,12 +73,11 @@ func (c *Control) stops(a Action) string {
 	return ""
 }
 
-// Restored says that the store is empty or was restored from a copy. Nothing that was
-// begun before may be on its way any more when the vault's history is scanned: see
-// [Scan].Complete. It is a generation of its own: scans and look-backs of before count no
-// more, whatever a clock said of them. The reference counter is raised to the unix
-// seconds of the loss x 2^20, so that no number is drawn that was drawn before it, in a copy
-// that was abandoned either.
+// Restored says that the store is empty or was restored from a copy, and begins a new generation: scans and look-backs
+// of earlier generations no longer count, whatever their times are. When the vault's history is scanned afterwards, no
+// transaction that was begun before the restore may still be on its way: see [Scan].Complete. Restored raises the
+// reference counter to the unix seconds of now x 2^20, so that no number is drawn again that was drawn before, not even
+// one drawn in an abandoned copy.
 func (c Control) Restored(now time.Time) Control {
 	c.Generation++
 	c.RecoveredAt, c.SolanaScanned, c.NexusScanned, c.MissingSaid, c.BooksRead = now, false, false, time.Time{}, time.Time{}
@@ -119,14 +116,14 @@ func (c Control) ReadsBooks(by By, now time.Time) (Control, error) {
 	return c, nil
 }
 
-// ErrUnsettled refuses, after a restore, what may have been paid or done before it: see
-// [Control.Unsettled], [Begun], [Observed] and [Requeued]. It is the [switches.ErrUnsettled] of all
-// domains, so an [switches.ErrOnHold].
+// ErrUnsettled refuses, after a restore, a step that may already have been paid or done before it: see
+// [Control.Unsettled], [Begun], [Observed] and [Requeued]. It is also [switches.ErrUnsettled], which all domains share,
+// and so [switches.ErrOnHold].
 var ErrUnsettled = statemachine.NewSentinel("swaps-unsettled", "what went out before the restore is not known yet", switches.ErrUnsettled)
 
-// Unsettled is the first point that stands open before a direction may be started after a
-// restore, an [ErrUnsettled]; nil if there is none. Items of before are looked back for one by one,
-// later.
+// Unsettled returns the first condition that is missing before a direction may be started after a restore, as
+// [ErrUnsettled]; nil if none is missing. The look-backs of single items that are older than the restore are no
+// condition: they come later.
 func (c Control) Unsettled() error {
 	open := func(what string) error { return fmt.Errorf("%w: %s", ErrUnsettled, what) }
 	switch {
@@ -171,9 +168,8 @@ func (c Control) Scanned(chain Chain) Control {
 	return c
 }
 
-// Draw returns the next reference number, 1 above the last: unique, and never
-// given back. It is [statemachine.ErrInvalid] above [MaxReference], which counting
-// from any number that a real payout has had does not reach.
+// Draw returns the next reference number, 1 above the last. The number is unique and never given back. Draw returns
+// [statemachine.ErrInvalid] when the counter is at [MaxReference] or above, where draws and sightings cannot bring it.
 func (c Control) Draw() (Control, error) {
 	if c.Reference >= MaxReference {
 		return c, fmt.Errorf("%w: the reference counter is at %d, above all that can be drawn: set it to the last number that was drawn",
@@ -184,9 +180,9 @@ func (c Control) Draw() (Control, error) {
 	return c, nil
 }
 
-// MaxReference bounds the reference numbers that are drawn, and MaxSeen those that
-// the counter follows. Those above are left to people, who may pay with any number:
-// whatever they choose, 2^61 are left to be drawn.
+// MaxReference bounds the reference numbers that are drawn, and MaxSeen the sightings that raise the counter. Numbers
+// above MaxSeen are left to people, who may pay with any number: whatever they choose, 2^61 numbers are left to be
+// drawn.
 const (
 	MaxReference = 1 << 62
 	MaxSeen      = 1 << 61
@@ -197,10 +193,9 @@ func (c *Control) follows(n uint64) bool {
 	return n <= MaxSeen || n == c.Reference+1 && n <= MaxReference
 }
 
-// Saw seeds the counter from an outbound. What the vault did not sign proves
-// nothing; one with an error has used its number up. A number above [MaxSeen]
-// was chosen by a person and is never drawn: it does not raise the counter, above
-// which no number would be left.
+// Saw raises the counter to the reference number of an outbound. A transaction that the vault did not sign proves
+// nothing; one with an error has used its number up. A number above [MaxSeen] was chosen by a person and is never
+// drawn, so it does not raise the counter: above it no number might be left.
 func (c Control) Saw(t Sighting) Control {
 	if t.VaultSigned && t.Chain == Nexus && t.Reference <= MaxSeen {
 		c, _ = c.Seed(t.Reference)

@@ -13,9 +13,8 @@ import (
 type CreditStatus = statemachine.Enum[creditStatus]
 
 const (
-	// CreditPending: USDD came in. An [Observer] counts its confirmations; from
-	// two on a [Worker] looks up the asset that maps it to a Solana account,
-	// and time ends the wait.
+	// CreditPending: USDD came in. An [Observer] counts its confirmations; from two on a [Worker] looks up the asset
+	// that maps it to a Solana account. After [Policy.RefundTimeout] without a mapping it is refunded.
 	CreditPending CreditStatus = iota + 1
 	// CreditReady: the account is pinned. A Worker checks it and sends. A crash
 	// before the intent leaves it due.
@@ -168,11 +167,10 @@ var creditStages = [...]stage{
 	CreditQuarantined:       {performs: Quarantine, awaits: Quarantine, place: Quarantined},
 }
 
-// Credit is USDD that came in to become USDC: a row of unprocessed_txids,
-// processed_txids, refunded_txids or quarantined_txids. ID is the Nexus txid;
-// a second credit of one transaction is "txid:contract". Hexadecimal digits are lower
-// case and without 0x, a contract's number has no leading zero: another spelling is
-// refused, since it would be another credit.
+// Credit is USDD that came in to become USDC: a row of unprocessed_txids, processed_txids, refunded_txids or
+// quarantined_txids. ID is the Nexus txid; the ID of a second credit of one transaction is "txid:contract". Hexadecimal
+// digits are lower case and without 0x, a contract's number has no leading zero; any other spelling is refused, since
+// it would be stored as another credit.
 type Credit struct {
 	Item
 	Status        CreditStatus `json:",omitzero"`

@@ -9,19 +9,17 @@ import (
 // Event is something that the host saw or decided. The set is closed.
 type Event interface{ statemachine.Event[Role] }
 
-// By says who speaks, in which capacity, when, and about which version of the item. At
-// counts for a NotSent, whose At is when the person looked; all else goes by the store's
-// clock.
+// By says who speaks, in which capacity, when, and about which version of the item. Only [NotSent] uses At, as the time
+// when the person looked; everything else goes by the store's clock.
 type By = statemachine.By[Role]
 
 // What came in.
 type (
-	// Observed creates an item, by its first sighting as a transfer to the
-	// treasury: successful, and on Solana finalized. Amount is the net increase
-	// of the treasury's account. Key: ID; with other facts it changes nothing
-	// and is a discrepancy. From an own account, or of more than [MaxAmount], it makes no
-	// item, only that discrepancy; an amount of 0 is [ErrNothing]. After a restore what came
-	// in before it is [ErrUnsettled] until [Control].MissingSaid.
+	// Observed creates an item, at its first sighting as a transfer to the treasury that succeeded and, on Solana, is
+	// finalized. Amount is the net increase of the treasury's account. Key: ID; a second sighting with other facts
+	// changes nothing and is recorded as a discrepancy. A transfer from an own account, or of more than [MaxAmount],
+	// makes no item, only a discrepancy; an amount of 0 is [ErrNothing]. After a restore a transfer that came in before
+	// it is [ErrUnsettled] until [Control].MissingSaid is set.
 	Observed struct {
 		By
 		ID        string // of a credit in its one form, see [Credit]
@@ -34,9 +32,9 @@ type (
 		Owner     string // credit: who must own the asset that maps it; empty if nobody is named. What can be no address counts as empty
 		Control   Control
 	}
-	// Confirmations of a credit's inbound transaction. Gone: a complete look-up
-	// does not find it any more; it proves nothing unless it was asked since the
-	// credit was stored, and it ends by a count that was asked since.
+	// Confirmations counts the confirmations of a credit's inbound transaction. Gone: a complete look-up no longer
+	// finds the transaction. Gone counts only if the look-up began after the credit was stored, and a later count
+	// cancels it.
 	Confirmations struct {
 		By
 		Count   uint64
@@ -57,9 +55,9 @@ type (
 		By
 		State AccountState `json:",omitzero"`
 	}
-	// MappingLooked is a look-up of the asset that maps a credit to a Solana
-	// account. A mapping counts only with the credit's own id and owner; any
-	// other is a missing one, which counts if it was asked in the credit's state.
+	// MappingLooked is a look-up of the asset that maps a credit to a Solana account. A mapping counts only with the
+	// credit's own id and owner; any other mapping counts as a missing one. A missing mapping counts only if the
+	// look-up began after the credit entered its state.
 	MappingLooked struct {
 		By
 		Asked   time.Time      // as in View
@@ -124,17 +122,15 @@ type (
 		By
 		Fence int64
 	}
-	// Revoked takes what Holder holds: a worker for its own name, an operator for
-	// any. What its intents may have sent is looked up as ever. Key: that Holder
-	// has no lease.
+	// Revoked takes the leases that Holder has: a worker may revoke its own name, an operator any. The transactions
+	// that Holder's intents may have sent are looked up as ever. Key: Holder has no lease.
 	Revoked struct {
 		By
 		statemachine.Revocation
 	}
-	// Begun puts an intent on file, before anything is sent. Amount, fee,
-	// destination and memo come from the record and the policy. What must not begin now is
-	// [switches.ErrOnHold]: the direction is stopped or recovering, the item is held, or an
-	// earlier intent may have paid. Key: Number.
+	// Begun puts an intent on file, before anything is sent. Amount, fee, destination and memo come from the record and
+	// the policy. Begun is [switches.ErrOnHold] while the direction is stopped or recovering, while the item is held,
+	// or while an earlier intent may have paid. Key: Number.
 	Begun struct {
 		By
 		Fence     int64
@@ -146,10 +142,9 @@ type (
 		LastValid uint64 // Solana: the last block height at which it can land
 		Control   Control
 	}
-	// Answered is what became of handing an intent over. Failed means that it
-	// was refused before it reached anybody who could execute it; one of several
-	// nodes that refuses is Unknown. Under the lease it also says that the
-	// sender is done with it. Key: Number and Outcome.
+	// Answered is the answer to handing an intent over. Failed means that every node refused it before it reached
+	// anybody who could execute it; if one of several nodes refuses, the outcome is Unknown. Under the lease Answered
+	// also says that the sender is done with the intent. Key: Number and Outcome.
 	Answered struct {
 		By
 		Fence   int64
@@ -178,19 +173,17 @@ type (
 		Confirmations uint64
 		Finalized     bool // Solana
 		Time          time.Time
-		// Of is another item whose intent has this reference: the transaction is
-		// that one's, unless a person has Denied that there, see [Policy.Denied]. The
-		// service fills them in.
+		// Of is another item whose intent has this reference: the transaction belongs to that item, unless a person has
+		// said [NotSent] of it there (Denied), see [Policy.Denied]. The service fills both in.
 		Of     string `json:",omitempty"`
 		Denied bool   `json:",omitempty"`
 		// Rival is another item that has the transaction on file, by [Intent].Claim.
 		// The service fills it in.
 		Rival string `json:",omitempty"`
 	}
-	// View is how much a look-up covered. Apply decides by it whether not
-	// finding anything is a complete negative; see [Policy.Complete]. An
-	// answer from a cache, of a node that is behind or pruned, or from pages
-	// with gaps is [LookUnknown], whatever it says.
+	// View is how much a look-up covered. Apply decides by it whether a look-up that found nothing is a complete
+	// negative; see [Policy.Complete]. For an answer from a cache, from a node that is behind or pruned, or from pages
+	// with gaps a host reports [LookUnknown], whatever the answer says.
 	View struct {
 		From time.Time // the scan begins at this block time, or earlier
 		// when the look-up began, by the clock of the store: what is sent later is not in it; zero with LookMissing: ErrInvalid; after the
@@ -204,22 +197,21 @@ type (
 		// transaction that is not found will never be mined.
 		CannotLand bool
 	}
-	// Looked is a look-up of one intent. Number 0 is a look back, owed after a lost
-	// or restored database: at all outbounds of the item, on file or not, by memo,
-	// and on Nexus by reference, destination and amount, see
-	// [Policy.RecoverDeposit]. It begins at [Policy.Since] of the item's own time or
-	// earlier, and CannotLand says that nothing from before the loss can land any
-	// more. LookMissing: all that there is, is on file.
+	// Looked is a look-up of one intent. Number 0 is a look-back, owed after a database was lost or restored: it
+	// searches all outbounds of the item, on file or not, by memo, and on Nexus by reference, destination and amount,
+	// see [Policy.RecoverDeposit]. A look-back begins at [Policy.Since] of the item's own time or earlier; its
+	// CannotLand says that no transaction from before the loss can land any more, and its LookMissing that every
+	// outbound that exists is on file.
 	Looked struct {
 		By
 		Number  int64
 		Finding Finding  `json:",omitzero"`
 		Seen    Sighting // with LookFound
-		// View is of LookMissing; with Number 0 it is of Solana. With LookFound its Asked
-		// says when Seen was asked for, zero: when it is told; and the rest says
-		// what was covered beside Seen if there is no other transaction with that
-		// reference: if Seen is known to be another one, it is judged as with LookMissing.
-		// Leave the rest empty where a chain can have a number twice.
+		// View is what was covered by a look-up that answers LookMissing; with Number 0 it is the view of Solana. With
+		// LookFound View.Asked says when Seen was asked for; zero: when the event is said. The other fields then say
+		// what was covered beside Seen, on the assumption that no other transaction has that reference: if Seen is
+		// known to be another item's or intent's, the look-up is judged like LookMissing. Leave them empty where a
+		// chain can have a number twice.
 		View    View
 		Nexus   View    // with Number 0
 		Control Control // with Number 0
@@ -256,21 +248,20 @@ type (
 		By
 		Control Control
 	}
-	// Settled is an operator's word that he has given the amount back by hand, outside:
-	// said in the commit of the posting in the host's books, or before it. It closes a
-	// deposit whose quarantine has failed, what is quarantined, and a credit whose
-	// refund is lost; while an outbound of it may still pay it is ErrHeld. Afterwards
-	// nothing is begun and [Requeued] is [ErrSettled]; evidence is taken as ever, and
-	// what was paid or refunded after all is a discrepancy. Key: Reference; another one
-	// is ErrConflict.
+	// Settled is an operator's word that he has given the amount back by hand, outside of settle. It is said in the
+	// commit of the posting in the host's books, or before it. It ends a deposit whose quarantine has failed, a
+	// quarantined item, and a credit whose refund is lost; while an outbound of the item may still pay, it is ErrHeld.
+	// Afterwards nothing is begun and [Requeued] is [ErrSettled]; evidence is taken as ever, and an outbound that has
+	// paid or refunded after all is a discrepancy. Key: Reference; a second Settled with another Reference is
+	// ErrConflict.
 	Settled struct {
 		By
 		Reference string // in the host's books, 1 to MaxReferenceText bytes
 		Reason    string // required, bounded
 	}
-	// Recovered rebuilds the row of a finished item from the chains, after a
-	// lost database: see [Policy.RecoverMissing]. Without an action it cannot be
-	// told what was paid for it: the item is made anew, and held.
+	// Recovered rebuilds the row of a finished item from the chains, after a database was lost: see
+	// [Policy.RecoverMissing]. Without an Action nobody can tell which outbound paid for the item: it is then made like
+	// a new one, and held.
 	Recovered struct {
 		By
 		Observed Observed // what came in; its By is not looked at
@@ -294,9 +285,9 @@ type (
 		By
 		Reason string
 	}
-	// Requeued orders what failed for good, or was lost, once more: the counter
-	// of that action begins anew. After [Settled] it is [ErrSettled], and [ErrUnsettled]
-	// of an item that was not looked back for since a restore.
+	// Requeued orders an action that failed for good, or was lost, once more: the counter of attempts of that action
+	// begins anew. After [Settled] it is [ErrSettled]. For an item without a look-back since a restore it is
+	// [ErrUnsettled].
 	Requeued struct {
 		By
 		Reason  string
@@ -311,11 +302,10 @@ type (
 		By
 		Reason string
 	}
-	// NotSent closes an intent as proved, by the operator's name, or says that the
-	// transaction of a mismatch is no payment of the item. It is refused
-	// while the intent may still be sent: until SendBy + [Policy].CallTimeout by By.At, when
-	// the person looked. Without By.At it counts once look-ups have seen that time pass, see
-	// [Intent].Missed.
+	// NotSent closes an intent as proved not to have paid, on the operator's word, or says that the transaction of a
+	// mismatch is no payment of the item. It is refused while the intent may still be sent, that is until SendBy +
+	// [Policy].CallTimeout by By.At, the time when the person looked. Without By.At it is accepted once look-ups have
+	// seen that much time pass, see [Intent].Missed.
 	NotSent struct {
 		By
 		Number int64  // the intent
@@ -323,9 +313,8 @@ type (
 		Height uint64 // on Solana: the finalized block height
 		Reason string
 	}
-	// PaidBy confirms, by the operator's name, that a transaction paid for the
-	// item: it is filed, or reopened if it was proved not to have paid, and its
-	// look-up finishes the item.
+	// PaidBy says, on the operator's word, that a transaction paid for the item. The transaction is filed as an intent,
+	// or its intent is reopened if it was proved not to have paid; the look-up of the intent then finishes the item.
 	PaidBy struct {
 		By
 		Action Action `json:",omitzero"` // what it was for

@@ -8,19 +8,19 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Complete reports whether a look-up that did not find an intent proves that it
-// has not paid and never will:
+// Complete reports whether a look-up that did not find an intent proves that the intent has not paid and never will.
+// All of these must hold:
 //
-//   - it begins [Policy.WaterlineMargin] before the intent's commit or earlier,
-//     since a chain's clock is compared with the store's, and was asked by
-//     signature or reference and, where there is one, by memo;
-//   - its answer is at least as high as what was read before it;
-//   - nothing can land any more. With a last valid block height: the finalized
-//     height read before the look-up is above it. Without one: the host says so
-//     in CannotLand, and its sender has ended: the time that look-ups have seen to
-//     pass without it, [Intent].Missed with this one, is longer than what the sender
-//     has, SendBy - At, and [Policy].CallTimeout and twice LookEvery. What was final
-//     has no sender any more.
+//   - The look-up begins [Policy.WaterlineMargin] before the intent's commit or earlier, since a
+//     chain's clock is compared with the store's. It was asked by signature or reference and,
+//     where there is one, by memo.
+//   - Its answer is at least as high as the height that was read before it.
+//   - The intent cannot land any more. With a last valid block height: the finalized height that
+//     was read before the look-up is above it. Without one: the host says so in CannotLand, and
+//     the intent's sender has ended. That is so when the time that look-ups have seen pass without
+//     the intent, [Intent].Missed with this look-up, is longer than the sender's time,
+//     SendBy - At, plus [Policy].CallTimeout and twice LookEvery. An intent that was final has no
+//     sender any more.
 func (p Policy) Complete(in Intent, v View, now time.Time) bool {
 	switch {
 	case !p.covers(&in, &v, now):
@@ -85,9 +85,8 @@ func (s *step) looked(e *Looked) error {
 	return s.missing(s.intent(e.Number), e.View.Asked)
 }
 
-// lookedBack: all that went out for the item is on file, and nothing that was
-// begun before the loss can land any more, which the host asserts; its sender's
-// lease has ended by now.
+// lookedBack takes a complete look-back: every outbound of the item is on file. The host asserts that no transaction
+// that was begun before the loss can land any more; the lease of its sender has ended by now.
 func (s *step) lookedBack(e *Looked) error {
 	if !s.item.behind(e.Control) {
 		return nil
@@ -109,9 +108,9 @@ func (p *Policy) lookBackAt(c Control) time.Time {
 	return after(p.Lease+p.CallTimeout, c.RecoveredAt)
 }
 
-// waitsFor reports whether an intent is what the state waits for: the latest of
-// its action that went out, or where none did, any that may have; what settled a
-// quarantined credit.
+// waitsFor reports whether an intent is the one that the item's state waits for: the latest intent of the state's
+// action that went out or, if none did, any that may have gone out. A settled quarantined credit waits for the intent
+// that settled it.
 func (s *step) waitsFor(in *Intent) bool {
 	if c, ok := s.side.(*creditSide); ok && c.c.SettledBy != 0 {
 		return c.c.SettledBy == in.Number
@@ -200,9 +199,8 @@ func (s *step) lost(in *Intent, proof Proof) error {
 
 func (s *step) outbound(e *Outbound) error { return s.sighted(&e.Seen, e.Asked) }
 
-// sighted: a chain shows an outbound. Only what the vault signed counts, and
-// what names the item must be one of its intents to the unit. When it was asked for is on
-// file with its intent: see outdated.
+// sighted takes an outbound that a chain shows. It counts only if the vault signed it, and if it names the item it must
+// be one of the item's intents, to the unit. The time when it was asked for is stored with its intent: see outdated.
 func (s *step) sighted(t *Sighting, asked time.Time) (err error) {
 	if !t.VaultSigned {
 		s.later = true
@@ -312,10 +310,9 @@ func (t *Sighting) sound() bool {
 		t.Amount <= MaxAmount && (t.Destination == "" || word(t.Destination, MaxAddress)))
 }
 
-// find returns the intent that a sighting is: by signature on Solana, by
-// reference on Nexus, where an answer may have named another transaction, and by
-// id for one that was filed. What an intent with its reference does not pay is the
-// filed one's.
+// find returns the intent that a sighting belongs to: by signature on Solana, by reference on Nexus (where an answer
+// may have named another transaction), and by transaction id for a filed intent. A filed intent with the transaction's
+// id comes before an intent that has the reference but pays something else.
 func (s *step) find(t *Sighting) (found *Intent) {
 	for k := range s.item.Intents {
 		in := &s.item.Intents[k]
@@ -345,18 +342,17 @@ func (p *Policy) fits(in *Intent, t *Sighting) bool {
 	return t.Amount == in.Net && t.Token == p.token(in.Chain) && (in.Destination == "" || alike(in.Chain, t.Destination, in.Destination))
 }
 
-// Misfit says whether an outbound is not what the record's intent with its reference
-// pays, nor on file as that one: copies of two time lines, restored one after the other,
-// may have drawn one number for two items.
+// Misfit reports whether an outbound is neither paid as the record's intent with its reference says nor on file as that
+// intent's transaction. It happens when copies of two time lines, restored one after the other, have drawn one number
+// for two items.
 func (p Policy) Misfit(r Record, t Sighting) bool {
 	return !slices.ContainsFunc(r.Head().Intents, func(in Intent) bool {
 		return in.Chain == t.Chain && in.Reference == t.Reference && (p.fits(&in, &t) || sameTx(&in, t.TxID))
 	})
 }
 
-// Denied says whether an outbound is a misfit, and a person has said not_sent of it: then
-// it may be another item's, of which a person says paid_by. A not_sent alone gives it to
-// nobody.
+// Denied reports whether an outbound is a misfit of which a person has said not_sent: then it may belong to another
+// item, for which a person says paid_by. The not_sent alone gives it to no item.
 func (p Policy) Denied(r Record, t Sighting) bool { return p.Misfit(r, t) && r.Head().denies(t.TxID) }
 
 // denies reports whether a person has said of a mismatch that it is no payment of i.
@@ -364,10 +360,9 @@ func (i *Item) denies(tx string) bool {
 	return slices.ContainsFunc(i.Discrepancies, func(d Discrepancy) bool { return d.mismatch(tx) && d.Firm && d.ClosedBy != "" })
 }
 
-// another reports whether a transaction with the reference of an intent is known not to
-// be that intent: it is settled as another one, a person has said not_sent of it, or it
-// is an error beside what has paid. Below finality nothing of it is known: a
-// reorganisation may take it back, or make a payment of an error.
+// another reports whether a transaction that has the reference of an intent is known not to be that intent's: it
+// settled another intent, a person has said not_sent of it, or it has an error and the intent has paid. Below finality
+// nothing is known: a reorganisation may remove the transaction, or turn the failed one into a payment.
 func (s *step) another(in *Intent, t *Sighting) bool {
 	if !t.VaultSigned || t.Chain != Nexus || in.Chain != Nexus || in.Reference == 0 || in.Reference != t.Reference ||
 		sameTx(in, t.TxID) || !s.p.final(t) {
@@ -426,10 +421,9 @@ func (s *step) finish(in *Intent) error {
 	return s.note(text)
 }
 
-// conflict: the vault paid something that names the item and is none of its
-// intents, or not to the unit. Nothing is begun until a person has looked, or, below
-// finality, until evidence refutes it: see refute. One that was refuted and is final all the
-// same is open again.
+// conflict records a mismatch: the vault paid something that names the item and is none of its intents, or differs from
+// the intent. Nothing is begun until a person has looked or, below finality, until evidence refutes the mismatch: see
+// refute. A refuted mismatch is opened again when its transaction becomes final all the same.
 func (s *step) conflict(t *Sighting) error {
 	hold := func() { s.stop(ByMismatch, "the vault paid something else in its name: "+t.TxID) }
 	if k := slices.IndexFunc(s.item.Discrepancies, func(d Discrepancy) bool { return d.mismatch(t.TxID) }); k >= 0 {

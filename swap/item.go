@@ -50,18 +50,17 @@ type Item struct {
 	Hold   Hold         `json:",omitzero"`
 	// Stood is the time in holds that have ended, which the stale clock does not count.
 	Stood time.Duration
-	// LookedBack is the [Control].Generation in which all outbounds of the item were known to be
-	// on file: when it was stored, or at its last complete look-up with number 0. After a lost
-	// database nothing is begun until it is that of the control row.
+	// LookedBack is the [Control].Generation in which all outbounds of the item were known to be on file: when it was
+	// stored, or at its last complete look-up with number 0. After a database was lost nothing is begun while
+	// LookedBack is below the generation of the control row.
 	LookedBack int64
 	// Lost is the intent that a finished item rested on and that cannot have
 	// paid, until an operator requeues it; 0: none.
 	Lost int64
 	// ByHand is the operator's word that the amount was given back outside.
 	ByHand ByHand `json:",omitzero"`
-	// OverdueAt is when it becomes somebody's business; zero if nothing is
-	// out or waited for. Derived at each step: a row of an earlier release has that
-	// one's until its next step.
+	// OverdueAt is when a person has to look at the item; zero if nothing is out or waited for. Each step derives it
+	// anew: a row that an earlier release wrote keeps its value until the item's next step.
 	OverdueAt time.Time
 
 	Intents       []Intent      // by number, from 1 without gaps
@@ -119,15 +118,15 @@ type Intent struct {
 	Proof    Proof                `json:",omitzero"` // why it cannot have paid; zero: it may
 	Final    bool                 // it paid, and no reorganisation takes it back
 	ClosedAt time.Time            // the first answer or evidence that closed it
-	// SeenAt is when the latest word that it went out was asked for or said: of a sighting,
-	// an answer, or a person; zero: nobody has said so. What denies that it went out counts
-	// only if it was asked later, in whichever order the two arrive.
+	// SeenAt is when the latest word that the intent went out was asked for or said: a sighting, an answer, or a
+	// person's word; zero: nobody has said so. A look-up that denies it counts only if it was asked later, in whichever
+	// order the two arrive.
 	SeenAt time.Time
-	// Missed is the time that look-ups have seen to pass since its commit, or since its sender
-	// said under the lease that it is done: what lies between two that did not find it, the later
-	// one asked at most twice [Policy].LookEvery after the other. It counts up to what a proof
-	// needs, and only without a last valid height. MissedAt is when the latest of these look-ups
-	// was asked, before the first of them when the time began.
+	// Missed is the time that look-ups have seen pass since the intent's commit, or since its sender said under the
+	// lease that it is done. The time between two look-ups that did not find the intent counts if the later one was
+	// asked at most twice [Policy].LookEvery after the earlier. Missed counts only without a last valid height, and
+	// only up to what a proof needs. MissedAt is when the latest of these look-ups was asked; before the first one,
+	// when the time began.
 	Missed   time.Duration
 	MissedAt time.Time
 }
@@ -213,9 +212,9 @@ const (
 	// ByPolicy: a payment cannot land any more and the policy is [OnTimeoutHold].
 	// It ends by an operator's refund or quarantine.
 	ByPolicy
-	// ByMismatch: an outbound of the vault names the item and is none of its
-	// intents. It ends by [PaidBy] or [NotSent]; below finality also by evidence that the
-	// outbound cannot have paid, or is an intent of the item after all.
+	// ByMismatch: an outbound of the vault names the item and is none of its intents. The hold ends by [PaidBy] or
+	// [NotSent]; below finality also by evidence that the outbound cannot have paid, or is an intent of the item after
+	// all.
 	ByMismatch
 	// ByLate: an intent that was closed has paid while a later one is open. It
 	// ends by evidence, when no intent is open.
@@ -270,9 +269,8 @@ type Discrepancy struct {
 	At        time.Time
 	ClosedBy  string // who dealt with it, or showed that it is not so
 	ClosedAt  time.Time
-	// Firm is set of a Mismatch that was final when a chain showed it, of which a person has
-	// said what it is, or that on Nexus has the reference of no intent of the item. Evidence
-	// closes a Mismatch only while it is not firm.
+	// Firm is set for a Mismatch that no evidence closes any more: it was final when a chain showed it, a person has
+	// said what it is, or it is on Nexus and has the reference of no intent of the item.
 	Firm bool
 }
 
@@ -403,9 +401,8 @@ func (i *Item) landed() (n int, first *Intent) {
 	return n, first
 }
 
-// behind reports whether the store was emptied or restored since the item was
-// looked back for: an outbound may be on the chains that is not on file, also one
-// that was begun after the copy was made.
+// behind reports whether the store was emptied or restored since the last look-back of the item: the chains may have an
+// outbound of it that is not on file, for example one that was begun after the copy was made.
 func (i *Item) behind(c Control) bool { return i.LookedBack < c.Generation }
 
 // unexplained reports whether an outbound that names the item and is none of its

@@ -29,9 +29,8 @@ func (s *step) claim(e *Claimed) error {
 	return s.rightTimes()
 }
 
-// rightTimes sets right what a clock that was ahead has left in an item: a time of the future
-// counts as now. Of what was stored once, such as Stored and the commit of an
-// intent, nothing is changed.
+// rightTimes corrects the times of an item that a clock which was ahead has set: a time in the future becomes now.
+// Times that are written only once, such as Stored and the commit of an intent, stay.
 func (s *step) rightTimes() error {
 	i, wrong := s.item, statemachine.Ahead(s.by.At, s.item.OverdueAt, s.p.Longest())
 	times := []*time.Time{&i.Entered, &i.Hold.At}

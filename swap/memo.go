@@ -60,9 +60,8 @@ func WriteMemo(a Action, id string, reason RefundReason) string {
 	return memoAside + id
 }
 
-// ReadMemo says which item an outbound names, and for what: the first token
-// after the exact prefix, which begins right after it; a txid in its one form, see
-// [Credit]. ok is false for any other text.
+// ReadMemo says which item the memo of an outbound names, and for which action. The id is the first token, and begins
+// right after the exact prefix; a txid is in its one form, see [Credit]. ok is false for any other text.
 func ReadMemo(memo string) (d Direction, a Action, id string, ok bool) {
 	for _, m := range []struct {
 		prefix string

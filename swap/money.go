@@ -92,10 +92,9 @@ type Money struct {
 	Held uint64
 	// GivenBack is what was held when an operator gave it back by hand, see [Settled].
 	GivenBack uint64
-	// Excess is by how much the sum of all final outbounds and of the fees that were kept is
-	// above Deposited; 0 if it is not. An outbound that is not final counts in Held, not here. Of
-	// a second outbound no fee counts as kept where nothing was left to keep it from. A
-	// discrepancy on file says why more went out, and names the transactions.
+	// Excess is the amount by which the sum of all final outbounds and of the fees that were kept exceeds Deposited; 0
+	// if it does not. An outbound that is not final counts in Held instead. A second outbound keeps no fee if nothing
+	// of Deposited was left for it. A discrepancy on file says why more went out, and names the transactions.
 	Excess uint64
 }
 

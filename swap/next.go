@@ -56,9 +56,8 @@ type Step struct {
 	Why   string
 }
 
-// NextDeposit says what a deposit owes at now. It is level-triggered: it looks
-// at nothing but the record, so a restart needs no replay. An open intent is
-// looked up, never sent: only who stored [Begun] hands it over.
+// NextDeposit says what a deposit owes at now. It is level-triggered: it looks at nothing but the record, so a restart
+// needs no replay. An open intent is looked up, never sent: only the worker that stored [Begun] hands it over.
 func (p Policy) NextDeposit(d Deposit, c Control, now time.Time) Step {
 	return p.next(&d.Item, &depositSide{d: d}, c, now, func() bool {
 		change, err := p.ApplyDeposit(d, tell(c, now), now)
@@ -214,9 +213,8 @@ func (a *asking) ends(at time.Time) {
 	}
 }
 
-// perform is what the action of the state owes: its account checked, or an
-// intent; after proof of all earlier ones, a look back after a lost database, and
-// the cooldown.
+// perform asks for what the action of the state needs: a check of the account, or an intent. The intent comes after the
+// proof of all earlier intents, after the look-back that a lost database makes necessary, and after the cooldown.
 func (a *asking) perform(act Action) {
 	i := a.i
 	if act == 0 || i.givenBack() || i.Hold.Kind != 0 || i.Lost != 0 || i.unproved() != nil || lacksIntent(a.x, i) {
@@ -309,9 +307,8 @@ func (a *asking) persons() bool {
 	return a.why != "" && !slices.ContainsFunc(a.tasks, func(t Task) bool { return t.Do != Tell })
 }
 
-// schedule derives when the item is due and when it is overdue. What changed
-// nothing puts it off only if its worker says so, and only if it was due: nobody
-// else can keep an item from its worker.
+// schedule derives when the item is due and when it is overdue. A step that changed nothing puts the item off only if
+// it comes from a worker and the item was due: so nobody but a worker can keep an item from its worker.
 func (s *step) schedule() {
 	i := s.item
 	if i.Version == s.old.Version && !(s.later && s.by.Role == Worker && s.p.due(i.CheckAt, s.by.At)) {
@@ -346,11 +343,10 @@ func after(limit time.Duration, times ...time.Time) time.Time {
 	return at.Add(limit + time.Microsecond)
 }
 
-// overdue is when the item becomes somebody's business: what is in one state for
-// too long, an intent that nobody could settle in time, two outbounds of which one is
-// not final, what only a person can move on, a finished item that was held for long,
-// a credit without confirmations or one that vanished. A hold of any other item
-// counts in the statistics alone, by its age.
+// overdue is when a person has to look at the item: when it is in one state for too long, has an intent that could not
+// be settled in time or two outbounds of which one is not final, can be moved on only by a person, was finished and
+// then held for long, or is a credit without confirmations or one that vanished. A hold of an item that is not finished
+// counts only in the statistics, by its age.
 func (s *step) overdue(a *asking) (at time.Time) {
 	i := s.item
 	earliest := func(t time.Time) {

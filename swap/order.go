@@ -236,9 +236,8 @@ func (s *step) resolve(e *NotSent) error {
 	return s.note("not_sent: " + e.TxID + ": " + e.Reason)
 }
 
-// paidBy files an outbound and lets its look-up finish the item: the item moves
-// to where the table takes it from, if it is not there. One that is on file, and
-// moved something else, is corrected.
+// paidBy files an outbound, and its look-up then finishes the item. The item is first moved to a state from which the
+// table lets that outbound finish it. An outbound that is on file with another amount is corrected.
 func (s *step) paidBy(e *PaidBy) error {
 	if !e.Action.Valid() || !word(e.TxID, MaxID) || e.Amount > MaxAmount {
 		return s.refuse(statemachine.ErrInvalid, "an action and a transaction are needed")

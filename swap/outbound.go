@@ -121,10 +121,9 @@ func (s *step) mayPay(c Control, a Action) error {
 	return nil
 }
 
-// lacksIntent: the status says that something went out, and nothing on file paid
-// or may still pay: a row that was imported, or one whose payment was proved not to
-// land and that nobody has moved on. Nothing is begun, and an operator has it. A
-// row of ours is never quarantined before its terms are frozen.
+// lacksIntent reports that the status says something went out, but no intent on file has paid or may still pay: the row
+// was imported, or its payment was proved not to land and nobody has moved the item on. Then nothing is begun, and an
+// operator has the item. A row that settle wrote is never quarantined before its terms are frozen.
 func lacksIntent(x side, i *Item) bool {
 	if g := x.stage(); g.awaits != 0 && !g.finished() {
 		n, _ := i.landed()
@@ -134,9 +133,8 @@ func lacksIntent(x side, i *Item) bool {
 	return ok && len(i.Intents) == 0 && (c.c.Status == CreditSending || c.c.Status == CreditQuarantined && !i.Terms.Frozen)
 }
 
-// beginAt is when the next intent of an action may be begun: a cooldown after
-// the commit of the last one that was not deferred, and a while after one that
-// was, twice as long after each further one in a row.
+// beginAt is when the next intent of an action may be begun: a cooldown after the commit of the last intent that was
+// not deferred, and a pause after the last deferred one, which doubles with each further deferral in a row.
 func (i *Item) beginAt(p *Policy, a Action) (at time.Time) {
 	deferral := statemachine.Backoff{Base: p.DeferFor, Cap: max(p.DeferFor, MaxDeferral)}
 	deferred := 0
@@ -236,9 +234,8 @@ func (i *Intent) landedAs(c Chain, txid string) bool {
 // chain shows what became of that transaction, no answer takes the word back.
 func (i *Intent) named() bool { return i.Open() && i.TxID != "" }
 
-// second: one intent was answered with another transaction than its own. It is
-// filed, so that both are looked up. seen is when a chain was asked that shows it, zero where
-// none does.
+// second files a transaction with which an intent was answered although the intent already had another one, so that
+// both are looked up. seen is when the chain that shows it was asked, zero if no chain shows it.
 func (s *step) second(in *Intent, txid, rival string, seen time.Time) error {
 	for k := range s.item.Intents {
 		if sameTx(&s.item.Intents[k], txid) {
@@ -270,9 +267,9 @@ func (s *step) file(in Intent, rival string) {
 	s.item.Intents = append(s.item.Intents, in)
 }
 
-// claims takes the transaction of a filed intent for the item. What a rival has is
-// recorded, and refuses no evidence: both are looked up, and of two that are not
-// named by it a person says whose it is.
+// claims takes the transaction of a filed intent for the item. If a rival item has the transaction already, the
+// conflict is recorded, and evidence is still accepted: both items look it up. If the transaction names neither, a
+// person says whose it is.
 func (s *step) claims(in *Intent, rival string) {
 	switch {
 	case !in.Filed || in.Claim != "":
@@ -376,9 +373,8 @@ func follows(x side, i *Item) (on trigger, in *Intent) {
 	return 0, nil
 }
 
-// double records each pair of outbounds that paid for good. Before both are final a
-// reorganisation may take one back, so that nothing was paid twice; until then the item
-// is overdue.
+// double records each pair of outbounds that paid for good. Before both are final a reorganisation may undo one of
+// them, so that the item was paid only once; until both are final the item is overdue.
 func (s *step) double() {
 	var first *Intent
 	for k := range s.item.Intents {

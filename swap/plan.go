@@ -14,11 +14,10 @@ type Planned[A any] struct {
 	Step Step
 }
 
-// PlanCredits returns what credits owe at one of the source's priorities, the
-// oldest first, then by id, at most [MaxPass]. A pass calls it for 1 to 6 on
-// records that it has read again, so that an item may go through several
-// priorities, and puts an id into sent with each [Begun], whatever its answer:
-// no item has two in one pass.
+// PlanCredits returns what credits owe at one of the source's priorities, the oldest first, then by id, at most
+// [MaxPass]. A pass calls it for 1 to 6, on records that it reads again each time, so that an item may go through
+// several priorities. The pass puts an id into sent with each [Begun], whatever its answer, so that no item has two
+// intents in one pass.
 //
 //	1 pending receival             4 trade balance to be checked
 //	2 sending, then ready          5 collecting refund

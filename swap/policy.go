@@ -19,13 +19,13 @@ type Policy struct {
 	USDCQuarantineAccount string
 	// USDDQuarantineAccount is that of USDD (NEXUS_USDD_QUARANTINE_ACCOUNT).
 	USDDQuarantineAccount string
-	// OwnAccounts of the house, quarantine accounts included. Nothing is paid
-	// to them by a swap, and what comes from them is no swap. An account of Nexus
-	// is compared in one form ([statemachine.HashForm]), here and in NoRefund.
+	// OwnAccounts are the accounts of the house, quarantine accounts included. No swap pays them, and a transfer from
+	// one of them is no swap. An account of Nexus is compared in one form ([statemachine.HashForm]), here and in
+	// NoRefund.
 	OwnAccounts []string
-	// NoRefund are senders that nothing is sent back to, on both chains, such as the hot
-	// wallet of an exchange, which knows none of its customers by it. What would be
-	// refunded to them goes to quarantine, whoever orders the refund.
+	// NoRefund are senders, on both chains, that nothing is sent back to, such as the hot wallet of an exchange, which
+	// cannot tell its customers' transfers apart by it. A refund to one of them goes to quarantine instead, whoever
+	// orders the refund.
 	NoRefund []string
 	// USDC and USDD are the mint and the token that a sighting must name.
 	USDC, USDD string
@@ -47,10 +47,9 @@ type Policy struct {
 	// DeferFor is when an intent that was not tried may be followed by another. It
 	// doubles with each one in a row, up to [MaxDeferral].
 	DeferFor time.Duration
-	// OverdueAfter is how long an item that is not finished and not held may be in one
-	// state before it is overdue, whatever it waits for and however often that is tried
-	// meanwhile. Where a memo or a mapping is waited for, it begins after RefundTimeout,
-	// so that what time ends by itself is no alarm. Default: 30 minutes.
+	// OverdueAfter is how long an item that is not finished and not held may be in one state before it is overdue,
+	// whatever it waits for and however often its work is tried meanwhile. Where a memo or a mapping is waited for, the
+	// time counts from RefundTimeout on, since until then the wait ends by itself. Default: 30 minutes.
 	OverdueAfter time.Duration
 	// LookEvery is the pause between two look-ups.
 	LookEvery time.Duration

@@ -15,11 +15,10 @@ type History struct {
 	View     View // how much it covers; the zero View says nothing of what is missing
 }
 
-// RecoverDeposit returns the events that complete scans mean for a stored deposit:
-// its outbounds, a look-up of each intent that is not settled and was not found,
-// and after a lost database the look back. Whether that proves anything is decided
-// by Apply. An outbound on Nexus that is on file for another item may be left out
-// of a scan; past are the fees that were in force, beside today's.
+// RecoverDeposit returns the events that follow from complete scans for a stored deposit: its outbounds, a look-up of
+// each intent that is not settled and was not found, and, after a database was lost, the look-back. Apply decides
+// whether these prove anything. A scan may leave out an outbound on Nexus that is on file for another item; past are
+// the fees that were in force before today's.
 func (p Policy) RecoverDeposit(d Deposit, c Control, past []Fees, by By, scans ...History) []Event {
 	return p.recoverItem(&d.Item, &depositSide{d: d}, c, past, by, scans)
 }
@@ -83,10 +82,9 @@ func (p *Policy) resembles(x side, i *Item, past []Fees, t *Sighting) Action {
 	return 0
 }
 
-// Since is from when on something may have gone out for an item that came in at a
-// time: [Policy.WaterlineMargin] before, by the clocks of two chains. What came in on
-// Nexus may have been paid in an earlier block, which a reorganisation has replaced:
-// [Policy.GoneAfter] earlier.
+// Since is the time from which on an outbound may exist for an item that came in at at: [Policy.WaterlineMargin] before
+// it, since the clocks of two chains are compared. For an item that came in on Nexus it is [Policy.GoneAfter] earlier
+// still: the item may have been paid when its transfer was in an earlier block, which a reorganisation has replaced.
 func (p Policy) Since(d Direction, at time.Time) time.Time {
 	if at = at.Add(-p.WaterlineMargin); Inbound(d) == Nexus {
 		at = at.Add(-p.GoneAfter)
@@ -94,10 +92,9 @@ func (p Policy) Since(d Direction, at time.Time) time.Time {
 	return at
 }
 
-// owes reports whether an outbound can be an action of an item: the destination is
-// the action's, and anything where nobody has read yet who is to be paid; the amount
-// is what today's fees, frozen ones or any of the past leave, and by the clocks of two
-// chains it is not older.
+// owes reports whether an outbound can be an action of an item: it goes to the action's destination (or anywhere, if
+// nobody has read yet who is to be paid), its amount is what today's fees, frozen fees or any of the past fees leave,
+// and it is not older than the item, by the clocks of two chains.
 func (p *Policy) owes(x side, i *Item, a Action, past []Fees, t *Sighting) bool {
 	chain, to := x.pays(p, a)
 	unread := false
@@ -134,20 +131,18 @@ type LostDeposit struct {
 	Memo string
 }
 
-// Recovery is what [Policy.RecoverMissing] makes of it: events for items that
-// are not stored. An item without any outbound is in neither list: it is
-// Observed like a new one, and looked back for.
+// Recovery is what [Policy.RecoverMissing] returns: events for items that are not stored. An item without any outbound
+// is in neither list: the host sends Observed as for a new item, and looks back for it.
 type Recovery struct {
 	Deposits, Credits []Recovered
 	Unattributed      []Sighting
 }
 
-// RecoverMissing rebuilds finished rows from memos and references. Memos name
-// their item. An outbound on Nexus names none: it belongs to the one item whose
-// destination and amount it has, if it is the only one and has no other
-// candidate. Everything else that could be somebody's, and what names an item and is
-// not what it owes, holds those items for the operator. To whom a credit was to be
-// paid is not known any more: of its payment the amount is compared.
+// RecoverMissing rebuilds finished rows from memos and references. A memo names its item. An outbound on Nexus names
+// none: it belongs to the one item that has its destination and amount, if there is one such item and that item has no
+// other candidate. If an outbound could belong to several items, or names an item and is not what the item owes, these
+// items are held for the operator. Nobody knows any more whom a credit was to pay: for its payment only the amount is
+// compared.
 func (p Policy) RecoverMissing(l Lost, by By) Recovery {
 	type candidate struct {
 		seen   *Sighting

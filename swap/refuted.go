@@ -47,11 +47,10 @@ func (s *step) refuteSecond() {
 	}
 }
 
-// refuteMismatch closes the Mismatch of a transaction that is an intent's own: the
-// transaction cannot have paid, or what it finally moved is what the intent pays. On Nexus an
-// intent may have no transaction yet. There a Mismatch that is not firm has the reference of an
-// intent, and closes when the reference of each intent is used up by a final payment, or
-// nothing with it can land. The hold ends with the last one.
+// refuteMismatch closes the Mismatch of a transaction that is an intent's own: the transaction cannot have paid, or
+// what it finally moved is what the intent pays. On Nexus an intent may have no transaction yet. There a Mismatch that
+// is not firm has the reference of an intent, and closes when the reference of each intent is used up by a final
+// payment, or when nothing with that reference can land. The hold ends with the last Mismatch.
 func (s *step) refuteMismatch(in *Intent) {
 	used := in.Chain == Nexus && !in.Filed && !slices.ContainsFunc(s.item.Intents, func(o Intent) bool {
 		return o.Chain == Nexus && !o.Filed && !o.Final && o.Proof != Negative
@@ -94,10 +93,10 @@ func (s *step) denial(n int64) *Discrepancy {
 	return &s.item.Discrepancies[k]
 }
 
-// again takes a sighting of an outbound that was taken before. Where both are final it ends what
-// was denied meanwhile. A sighting below finality denies a final one only if it says when it was
-// asked for, later by more than [Policy.WaterlineMargin]: what is told late, or by a node that is
-// a little behind, is no news.
+// again takes a sighting of an outbound that was taken before. If both sightings are final, the later one ends a denial
+// that came between them. A sighting below finality denies a final one only if it says when it was asked for, and that
+// was more than [Policy.WaterlineMargin] later: a sighting that is reported late, or by a node that is a little behind,
+// is no news.
 func (s *step) again(n int64, t *Sighting, asked time.Time) error {
 	in, is := s.item.Intent(n), s.denial(n)
 	switch at := s.at(asked); {

@@ -22,9 +22,8 @@ type Stats struct {
 	CreditDwell  map[CreditStatus]time.Duration
 	// Backlog is how many items are unprocessed, and not given back by hand.
 	Backlog int64
-	// Money is what came in as the items of the backlog, by direction: USDC of deposits,
-	// USDD of credits. Review: held. Unknown: of an intent nobody knows yet what became of
-	// it. Stuck: overdue.
+	// Money is the amount that came in as the items of the backlog, by direction: USDC of deposits, USDD of credits.
+	// Review: of held items. Unknown: of items with an intent whose result nobody knows yet. Stuck: of overdue items.
 	Money map[Direction]statemachine.Money
 	// OldestAwaiting is the earliest entered of the unprocessed items that wait
 	// for a confirmation: debited, refund sent, awaiting; zero: none.

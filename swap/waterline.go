@@ -7,18 +7,17 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Waterline is how far one history of one chain is known: all before it was
-// seen and is stored. The heartbeat of the source is this value; the host reads
-// and writes it.
+// Waterline is how far one history of one chain is known: everything before it was seen and is stored. The heartbeat of
+// the source is this value; the host reads and writes it.
 type Waterline struct {
 	Chain Chain `json:",omitzero"`
 	// Own: of the vault's own outbound transactions, which are scanned for
 	// ever; else of inbound ones.
 	Own bool
 	At  time.Time // zero: nothing is known yet
-	// Seen is up to when the history was read without a gap; zero: up to At. The
-	// oldest unprocessed item holds At back, however old it is, and never Seen: what
-	// was read is no gap to be accepted.
+	// Seen is the time up to which the history was read without a gap; zero: up to At. The oldest unprocessed item
+	// holds At back, however old it is, but not Seen, so that what was read is no gap that an operator would have to
+	// accept.
 	Seen    time.Time
 	Version int64
 }
@@ -30,11 +29,10 @@ type Scan struct {
 	// Generation is [Control].Generation as it was then.
 	Generation int64
 	From       time.Time // all from here on was read
-	// Complete: to the end, without a gap, and each amount that came in is stored. One
-	// that is refused, whatever the error but [ErrNothing], holds the waterline until it
-	// is stored or an operator accepts the gap. Of the vault's own history only if
-	// nothing that was handed over is on its way: a transaction that a node has
-	// taken and no block has is missing in it.
+	// Complete: the scan reached the end without a gap, and each amount that came in is stored. An amount that was
+	// refused, with any error but [ErrNothing], holds the waterline until it is stored or an operator accepts the gap.
+	// A scan of the vault's own history is complete only if nothing that was handed over is still on its way, since a
+	// transaction that a node has taken and no block has is missing in the history.
 	Complete bool
 	Empty    bool // nothing was found
 	// Tip is the block time of the finalized tip that the scan reached; zero if
@@ -42,10 +40,10 @@ type Scan struct {
 	Tip time.Time
 }
 
-// CheckScan returns the scan with its times as every store keeps them. One that began
-// after now, by a clock that is not the store's, is [statemachine.ErrInvalid], and so
-// is one with a tip more than [Policy.WaterlineMargin] ahead of now: by a store's clock
-// that is behind the chains', what came in before a loss would have come after it.
+// CheckScan returns the scan with its times as every store keeps them. A scan that began after now (by a clock that is
+// not the store's) is [statemachine.ErrInvalid]. So is a scan whose tip is more than [Policy.WaterlineMargin] ahead of
+// now: then the store's clock is behind the chains' clocks, and a transfer from before a loss would look as if it came
+// after the loss.
 func (p Policy) CheckScan(s Scan, now time.Time) (Scan, error) {
 	for _, at := range []*time.Time{&s.Began, &s.From, &s.Tip} {
 		if at.IsZero() {
@@ -84,13 +82,12 @@ func (p Policy) ScanFrom(w Waterline, now time.Time) time.Time {
 // read is up to when the history was read without a gap.
 func (w *Waterline) read() time.Time { return later(w.At, w.Seen) }
 
-// Advance returns the waterline after a scan. Only a complete one moves it: At to
-// min(oldest, Tip) - [Policy.WaterlineMargin], Seen to Tip - WaterlineMargin, never
-// backwards and never above now. oldest is the time of the oldest item of the chain
-// that is unprocessed (see [Deposit.Waits]), zero if there is none; for the vault's
-// own history it is zero. A scan that begins after Seen has a gap and moves
-// nothing: see [AcceptGap]. Nor does one of another generation than the control row's, which has
-// stored what it found in a database that is no more; and what came in waits for MissingSaid.
+// Advance returns the waterline after a scan. Only a complete scan moves it: At to min(oldest, Tip) -
+// [Policy.WaterlineMargin], Seen to Tip - WaterlineMargin, never backwards and never above now. oldest is the time of
+// the oldest unprocessed item of the chain (see [Deposit.Waits]), zero if there is none; for the vault's own history it
+// is zero. A scan that begins after Seen has a gap and moves nothing: see [AcceptGap]. Nor does a scan of an earlier
+// generation: its findings were stored in a database that a restore has replaced. After a restore the inbound
+// waterlines wait for MissingSaid.
 func (p Policy) Advance(w Waterline, c Control, s Scan, oldest, now time.Time) Waterline {
 	if !s.counts(w) || s.Generation != c.Generation || !w.Own && c.forgot() {
 		return w
@@ -126,9 +123,9 @@ func (s Scan) counts(w Waterline) bool {
 // out until it began: see [Control.Scanned].
 func (s Scan) Counts(w Waterline) bool { return w.Own && s.counts(w) && !s.From.IsZero() }
 
-// Scanned records a scan of the vault's own history that counts. After a loss it
-// does if it is of the generation since, and began once nobody may still send what was begun
-// before: a reference number of then could come up again.
+// Scanned records a scan of the vault's own history that counts. After a loss the scan must be of the present
+// generation, and must have begun when no sender can still send a transaction that was begun before the loss, whose
+// reference number could then come up again.
 func (p Policy) Scanned(c Control, w Waterline, s Scan) Control {
 	if !s.Counts(w) || s.Generation != c.Generation || c.Generation > 0 && s.Began.Before(p.lookBackAt(c)) {
 		return c
