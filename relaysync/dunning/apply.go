@@ -35,9 +35,8 @@ func (p Policy) ApplyAt(a Account, ev Event, now time.Time) (Change, error) {
 	return c.Change, nil
 }
 
-// wake is when the next step of an account is due: at once, where Next has
-// something to do, but after an event of a biller not before the end of its step:
-// it goes on itself.
+// wake is when the next step of an account is due: at once where Next has something to do. After an event of a biller
+// it is not before the end of that biller's step, since the biller itself goes on with the account.
 func (p *Policy) wake(c *step) time.Time {
 	now, begun := c.by.At, c.Old.Tenant.DueAt
 	switch next, held := p.Next(c.New, now), now.Add(p.Hold); {
@@ -166,9 +165,8 @@ func (c *step) find(id string) (Invoice, error) {
 	return Invoice{}, c.refuse(statemachine.ErrNotFound, "no invoice "+statemachine.Bounded(id, MaxID))
 }
 
-// move is the only place that sets a version. It takes an invoice as it is to
-// be, and checks that its status follows from the table; move takes none for an
-// event of the tenant alone. The tenant moves with every event, once.
+// move is the only place that sets a version. It takes the changed invoices as they are to be stored, and checks each
+// status against the table; for an event of the tenant alone it takes none. Every event moves the tenant, once.
 func (c *step) move(on Trigger, invoices ...Invoice) error {
 	t := &c.New.Tenant
 	status := c.Old.Tenant.Status()

@@ -157,9 +157,8 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 	return c.refuse(statemachine.ErrInvalid, "a charge has an outcome")
 }
 
-// unlessSwitched is when to charge again; at once by another method, which the
-// tenant chose while the charge was out. A charge that may still arrive is made again
-// by its own method.
+// unlessSwitched is when to charge again: at the given time, or at once if the tenant chose another method while the
+// charge was out. A charge that may still arrive is made again by its own method, at the given time.
 func (c *step) unlessSwitched(i *Invoice, at time.Time) time.Time {
 	if c.Old.Tenant.Method != i.ChargeMethod && !i.doubted() {
 		return time.Time{}

@@ -15,8 +15,8 @@ type Cause struct {
 }
 
 // ByCause groups a page of a list by what its tenants wait for at now, the largest group first. Tenants whose last
-// charge failed are grouped by its error. A tenant for whom a person is needed counts as waiting for that, whatever
-// else is owed. Who owes nothing is left out.
+// charge failed are grouped by its error. A tenant for whom a person is needed counts only as waiting for the person. A
+// tenant who owes nothing is left out.
 func (p Policy) ByCause(page []Account, now time.Time) []statemachine.Caused[Cause] {
 	return statemachine.ByCause(page, func(a *Account) Cause { return p.waitsFor(a, now) })
 }

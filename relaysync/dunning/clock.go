@@ -5,9 +5,8 @@ import "time"
 // longest is the longest time between two steps of a tenant that is owed something.
 func (p *Policy) longest() time.Duration { return max(p.Tick, p.Hold) }
 
-// ahead reports whether a time lies so far in the future that no clock has given it
-// that goes like the present one. Either that clock was ahead, or the present one is
-// behind: nothing here says which.
+// ahead reports whether a time is further in the future than any clock in step with the present one would have set it.
+// Either the clock that set it was ahead, or the present one is behind: the record does not say which.
 func (p *Policy) ahead(t, now time.Time) bool { return t.After(now.Add(2 * p.longest())) }
 
 // late reports whether a step of the tenant comes so late that the clock may have
@@ -24,16 +23,14 @@ func since(dated, instead time.Time) time.Time {
 	return instead
 }
 
-// unseen is by how much the present clock has gone on since the latest step of a tenant
-// at which nobody saw it go: a step comes late, or the clock went back. Zero: neither.
-// A late step says nothing of how much time has passed. The clock may have jumped, or no
-// biller was there; so none of that time is counted. What the latest step was at is not
-// known to the second: not before DueAt less the longest time between two steps, which
-// is what is taken. A step that comes at most one of these after it was due is no gap.
+// unseen is how far the present clock is from the latest step of a tenant if that step and this one are too far apart:
+// a step comes late, or the clock went back. Zero: neither. A late step does not say how much time has passed, since
+// the clock may have jumped or no biller may have been there; so none of that time counts. The time of the latest step
+// is not stored: it was not before DueAt less the longest time between two steps, and this earliest time is taken for
+// it. A step at most that longest time after its DueAt is not late.
 //
-// A clock that went back by so much that its way forward again would be a gap is one too,
-// so that there and back end where they began, but for an invoice that is
-// no older than its date says, see redate.
+// A clock that went back counts as a gap where its way forward again would be one, so that a jump back and forth leaves
+// all ages as they were. The exception is an invoice that is no older than its date says, see redate.
 func (p *Policy) unseen(t *Tenant, now time.Time) time.Duration {
 	if p.late(t, now) || t.DueAt.After(now.Add(3*p.longest())) {
 		return now.Sub(t.DueAt.Add(-p.longest()))
@@ -41,14 +38,13 @@ func (p *Policy) unseen(t *Tenant, now time.Time) time.Duration {
 	return 0
 }
 
-// redate takes what no step has seen out of the ages of what is owed: a date moves with
-// the clock, and what would lie in the future is now. So no jump of a clock, and no time
-// without a biller, makes anything older. The dates themselves stay, and no clock that
-// goes back makes anything older than its date says, unless that lies in the future. The
-// latest message is dated anew for good: at worst the next one comes early by what a
-// clock went back. The intent of a charge that may arrive is dated anew too, where a clock that
-// was ahead gave the intent its time: the biller that stored the intent may send the charge for
-// Policy.Hold from now on.
+// redate takes time that no step has seen out of the ages of what is owed: the date from which an age counts moves with
+// the clock, and a date in the future becomes now. So neither a jump of a clock nor time without a biller makes
+// anything older. The invoice's own dates stay, and no clock that goes back makes an invoice older than its date says,
+// unless the date lies in the future. The date of the latest message is overwritten: at worst the next message comes
+// early by as much as the clock went back. The date of a charge's intent is overwritten too, where the charge may still
+// arrive and a clock that was ahead set the date: the biller that stored the intent may send the charge for Policy.Hold
+// from now on.
 func (p *Policy) redate(c *step) error {
 	t, now, moved := &c.New.Tenant, c.by.At, false
 	if t.Status() != TenantActive {

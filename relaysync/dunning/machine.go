@@ -13,9 +13,8 @@ const (
 	// TenantActive: the [Biller] charges, reminds and churns at DueAt. A crash
 	// leaves a DueAt of Policy.Hold later.
 	TenantActive TenantStatus = iota + 1
-	// TenantChurned: the relays were made inactive in the commit of the churn. The
-	// [Host] or an [Operator] reinstates. Nothing is owed but the look-up of a
-	// charge, at DueAt. A crash leaves it as it is.
+	// TenantChurned: the relays were made inactive in the commit of the churn. The [Host] or an [Operator] reinstates.
+	// Only the look-up of a charge is still owed, at DueAt. A crash leaves it as it is.
 	TenantChurned
 )
 
@@ -34,9 +33,8 @@ const (
 	// InvoiceOpen: a charge or the host moves it on; a crash leaves at most a
 	// charge whose intent is on file.
 	InvoiceOpen InvoiceStatus = iota + 1
-	// InvoicePaid: in full. Terminal. The [Biller] looks up a charge that may still
-	// be out, also after a crash; one that is done then is an overpayment, which an
-	// [Operator] acknowledges.
+	// InvoicePaid: the invoice is paid in full. Terminal. The [Biller] looks up a charge that may still be out, also
+	// after a crash; if this charge is done, it is an overpayment, which an [Operator] acknowledges.
 	InvoicePaid
 	// InvoiceVoid: the host withdrew it. Terminal; otherwise as InvoicePaid.
 	InvoiceVoid
@@ -61,9 +59,8 @@ const (
 	// ChargeOpen: the intent is on file, no answer yet. Whoever stored it charges
 	// and answers. A crash leaves it: from ChargeAfter on any [Biller] looks it up.
 	ChargeOpen
-	// ChargeUnknown: it may have been paid. A [Biller] looks it up at ChargeAfter,
-	// and never makes it again; an [Operator] ends it with [Resolved] where no
-	// look-up does. A crash leaves it as it is.
+	// ChargeUnknown: the charge may have been paid. A [Biller] looks it up at ChargeAfter, and never makes it again;
+	// where no look-up ends it, an [Operator] does with [Resolved]. A crash leaves it as it is.
 	ChargeUnknown
 )
 

@@ -17,9 +17,9 @@ const (
 	DoCharge               // send ChargeIntended, charge under Key at once, then ChargeAnswered
 	DoChurn                // send Churned
 	DoNotify               // send NoticeIntended, write the message under Key, then NoticeAnswered
-	// DoLookBack: ask the provider, and the host's own books, for any payment of the invoice, then
-	// Paid or LookedBack. A charge whose key the restored database does not know is Paid too, with that
-	// key as the id of the payment.
+	// DoLookBack: ask the provider, and the host's own books, for any payment of the invoice, then send Paid or
+	// LookedBack. Report a charge whose key the restored database does not know as Paid too, with that key as the id of
+	// the payment.
 	DoLookBack
 )
 
@@ -103,10 +103,9 @@ func (p *Policy) recoveredAt(a *Account) time.Time {
 	return a.RecoveredAt
 }
 
-// forgotten returns the first invoice of which a restored database may have forgotten
-// a payment, nil if there is none: one that was stored before charges were started, when
-// an invoice was dated two of Policy.Tick or Policy.Hold in the future at most; or one that
-// a clock which was ahead has dated, of which no time says when it was stored.
+// forgotten returns the first owed invoice of which a restored database may have forgotten a payment, nil if there is
+// none. Such an invoice was stored before charges were started: it is dated at most twice the longer of Policy.Tick and
+// Policy.Hold after that start, or a clock that was ahead has dated it, so that no time says when it was stored.
 func (p *Policy) forgotten(a *Account) *Invoice {
 	at := p.recoveredAt(a)
 	if at.IsZero() {
@@ -161,10 +160,9 @@ func (p *Policy) heldUntil(now time.Time) time.Time {
 // sends it any more, and what was sent has arrived.
 func (p *Policy) lookAt(intent time.Time) time.Time { return p.heldUntil(intent).Add(p.Linger) }
 
-// complete reports whether a look-up that began at a time has seen all that was sent of a
-// charge, whenever it ends: Next could ask for it then, so that it also began behind the
-// latest answer that said Unknown. Where a clock that was ahead gave the intent, or that
-// answer, its time, the time says nothing.
+// complete reports whether a look-up that began at asked covers everything that was sent of a charge. It does if Next
+// could already ask for it then, so that it also began after the latest answer that said Unknown. A time that a clock
+// which was ahead gave the intent, or that answer, does not count.
 func (p *Policy) complete(i *Invoice, asked, now time.Time) bool {
 	for _, at := range []time.Time{i.ChargeAfter, p.lookAt(i.ChargeAt)} {
 		if !reached(asked, at) && (reached(now, at) || p.waits(now, at)) {
@@ -205,11 +203,11 @@ func (p *Policy) waits(now, until time.Time) bool {
 	return !reached(now, until) && !until.After(now.Add(max(p.Hold+p.Linger, p.Tick, p.ChargeAgain)+time.Second)) // heldUntil rounds up
 }
 
-// Next gives one effect at a time: a charge that may be out is looked up and
-// holds back everything else, as does what was forgotten ([Account].RecoveredAt), and a
-// message on its way does for Policy.Hold at most; then a charge, a churn, a message. Where nothing is due, Due is the exact
-// time at which something is, an hour (Policy.Tick) from now at the latest. A tenant whose
-// charge the switch stops waits, and is asked for again each Policy.Hold.
+// Next gives one effect at a time, in this order: the look-up of a charge that may be out, the look-back for what a
+// restored database has forgotten ([Account].RecoveredAt), a charge, a churn, a message. A look-up and a look-back hold
+// back everything after them; a message on its way does so for Policy.Hold at most. Where nothing is due, Due is the
+// exact time at which something is, an hour (Policy.Tick) from now at the latest. A tenant whose charge the switch
+// stops waits, and is asked for again each Policy.Hold.
 func (p Policy) Next(a Account, now time.Time) Step {
 	t := &a.Tenant
 	act := func(do Do, key string) *Action { return &Action{Do: do, Key: key, By: Biller, Tenant: t.ID} }

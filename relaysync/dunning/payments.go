@@ -13,9 +13,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Payments are payments of one invoice, with a space between two: a charge by the
-// number in its key, a payment that the host saw by its method, a colon and its id.
-// They are in one order, whatever became known first.
+// Payments are payments of one invoice, with a space between two: a charge is written as the number in its key, a
+// payment that the host saw as its method, a colon and its id. Their order does not depend on which became known first.
 type Payments string
 
 // charged is the entry of a charge in [Payments], received that of a payment that the
@@ -123,9 +122,9 @@ func (i *Invoice) exact(entry string) bool {
 	return i.Amount > 0 && (!isCharge || i.key(n) == i.ChargeKey && i.ChargeAmount == i.Amount)
 }
 
-// paysBefore reports whether of two payments the first one has paid the invoice and the
-// other is to be paid back. When they became known does not count. What the host saw
-// comes before a charge: a charge is paid back by its key, where it was made.
+// paysBefore reports whether, of two payments, a has paid the invoice and b is to be paid back. When they became known
+// does not count. A payment that the host saw comes before a charge, since a charge can be paid back by its key, where
+// it was made.
 func (i *Invoice) paysBefore(a, b string) bool {
 	if x, y := i.exact(a), i.exact(b); x != y {
 		return x
@@ -137,10 +136,9 @@ func (i *Invoice) paysBefore(a, b string) bool {
 	return compareEntries(a, b) < 0
 }
 
-// receive files money that came for an invoice. What was paid is a fact, whatever came
-// first and whatever the invoice is by then: each payment is the one that paid, or in
-// Overpaid, and which one is which follows from the payments alone. Of an invoice of
-// nothing it is both. Where the lists are full, nothing is taken, and the caller is told.
+// receive files money that came for an invoice, in every state of the invoice. Each payment either is the one that paid
+// or is in Overpaid; which one is which follows from the payments alone, not from their order. A payment of an invoice
+// of nothing is both. If the lists are full, nothing is stored and the caller gets an error.
 func (c *step) receive(i Invoice, entry string, at time.Time, on Trigger) error {
 	old, is, payer := i, i.Status(), i.payer()
 	over := func(entry string) {

@@ -86,10 +86,9 @@ type Account struct {
 	// Level is how far the switch stops charges. Given by the service for StepBegun and
 	// ChargeIntended, and for Next; no column.
 	Level switches.Level `json:",omitzero"`
-	// RecoveredAt is when charges were last started out of a recovery, by the store's clock;
-	// while they are recovering, the store's present time. Zero: never. Given by the service
-	// for the events of a biller that begin something and for LookedBack, and for Next; no
-	// column.
+	// RecoveredAt is when charges were last started out of a recovery, by the store's clock; while they are recovering,
+	// it is the store's present time. Zero: they never were recovering. It is no column: the service sets it for Next,
+	// for LookedBack and for the events of a biller that begin something.
 	RecoveredAt time.Time `json:",omitzero"`
 }
 
@@ -153,18 +152,16 @@ func (i *Invoice) Status() InvoiceStatus {
 // Owed reports whether the invoice is open and something is owed.
 func (i *Invoice) Owed() bool { return i.PaidAt.IsZero() && i.VoidedAt.IsZero() && i.Amount > 0 }
 
-// Key is the idempotency key of the latest charge, or of the next one after a
-// failure. A provider replays an old refusal under an old key, so it changes with
-// proof that a charge failed. It changes as well where a charge that was not tried is
-// followed by one by another method or of another amount.
+// Key is the idempotency key of the latest charge or, after a failure, of the next one. A provider answers an old key
+// with its old refusal, so the key changes once a charge is proved to have failed. It also changes where a charge that
+// was not tried is followed by one by another method or of another amount.
 func (i *Invoice) Key() string { return i.key(i.Attempts) }
 
 func (i *Invoice) key(n int32) string { return i.ID + "/" + strconv.Itoa(int(n)) }
 
-// doubted reports whether a charge that a look-up did not find may still arrive. The
-// store's clock says when that look-up was complete, and it may have jumped. So until
-// the provider answers Done or Failed to this key, what is charged is this very
-// charge again: same key, method and amount, which a provider takes once.
+// doubted reports whether a charge that a look-up did not find may still arrive. The look-up was complete only by the
+// store's clock, which may have jumped. So until the provider answers Done or Failed to this key, the same charge is
+// made again, with the same key, method and amount, and the provider takes one key once.
 func (i *Invoice) doubted() bool {
 	return i.Charge == ChargeNone && i.Missed > 0 && i.ChargeKey == i.Key()
 }
@@ -172,11 +169,10 @@ func (i *Invoice) doubted() bool {
 // unsure reports whether the latest charge of the invoice may be on its way.
 func (i *Invoice) unsure() bool { return i.Charge != ChargeNone || i.doubted() }
 
-// NeverArrives reports that a person must find out what became of a charge of an open
-// invoice, which no look-up has found. It was made twice or more under one key, and is
-// made again each [Policy].ChargeAgain; or it is not made again, since the tenant's method
-// charges no more, or the tenant is churned. Until the provider or an operator says that it
-// failed, what is charged, and of which amount, stays as it was.
+// NeverArrives reports that a person must find out what became of a charge of an open invoice which no look-up has
+// found. Either the charge was made twice or more under one key, and is made again each [Policy].ChargeAgain; or it is
+// not made again, since the tenant's method charges no more or the tenant is churned. The charge keeps its key, method
+// and amount until the provider or an operator says that it failed.
 func (t *Tenant) NeverArrives(i *Invoice) bool {
 	return i.doubted() && i.Status() == InvoiceOpen && (i.Missed > 1 || !charges(t.Method) || t.Status() == TenantChurned)
 }
@@ -202,9 +198,8 @@ func (a *Account) Invoice(id string) *Invoice {
 	return nil
 }
 
-// NeedsOperator reports whether a person must look at an invoice of the tenant: a charge
-// is unknown, or open behind the time of its look-up, or never arrives; or more was paid
-// than was owed.
+// NeedsOperator reports whether a person must look at an invoice of the tenant: a charge is unknown, is still open
+// after the time of its look-up, or never arrives; or more was paid than was owed.
 func (t *Tenant) NeedsOperator(i *Invoice, now time.Time) bool {
 	return t.NeverArrives(i) || i.Charge == ChargeUnknown || i.Charge == ChargeOpen && !now.Before(i.ChargeAfter) || !i.OverpaidAt.IsZero()
 }

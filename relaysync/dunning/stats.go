@@ -17,14 +17,13 @@ type Stats struct {
 	OldestOwed time.Time // the least time since when an active tenant owes, or owed before a clock jumped; zero: none
 	Missed     int64     // invoices whose charge never arrives, see [Tenant.NeverArrives]
 	Overpaid   int64     // invoices with overpayments that no operator has acknowledged
-	// Money is in base units, of invoices. Open: what is owed. Unknown: the charges that may
-	// be out, also of an invoice that is paid or void. Stuck: what is owed of those whose
-	// charge never arrives. Review: the amounts of those for which a person is needed, also
-	// of what is paid or void, see [Tenant.NeedsOperator].
+	// Money is in base units, of invoices. Open: the amounts owed. Unknown: the charges that may be out, also of an
+	// invoice that is paid or void. Stuck: the amounts owed of invoices whose charge never arrives. Review: the amounts
+	// of invoices for which a person is needed, also paid or void ones, see [Tenant.NeedsOperator].
 	Money statemachine.Money
-	// Latest is the latest of the times that a clock which goes like the present one
-	// puts at At, or a tick behind it, at most: when a tenant is due or was churned,
-	// since when an active one owes, when a charge that may be out was begun. Zero: none.
+	// Latest is the latest of these stored times: when a tenant is due or was churned, since when an active tenant
+	// owes, when a charge that may be out was begun. A clock in step with the present one sets none of them later than
+	// a tick after At. Zero: there is none.
 	Latest time.Time
 }
 
@@ -85,10 +84,9 @@ func (s *Stats) add(i *Invoice) {
 	}
 }
 
-// Thresholds are the limits of [Alerts]. A zero duration is not watched; a count
-// alerts when it exceeds its limit. Each time is counted from what no repeated event
-// moves, and so nothing waits for ever unseen: a charge from its intent, what is owed
-// from its issue, or from a reinstatement.
+// Thresholds are the limits of [Alerts]. A zero duration is not watched; a count alerts when it exceeds its limit. Each
+// time counts from a moment that no repeated event moves, so that nothing waits for ever unseen: a charge from its
+// intent, an owed amount from its issue or from a reinstatement.
 type Thresholds struct {
 	DueWait    time.Duration // a step is not taken
 	UnknownFor time.Duration // a charge may be out, asked for or not: Policy.UnknownFor
