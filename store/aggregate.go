@@ -14,9 +14,8 @@ import (
 // The service core: what the service of every domain does with its aggregates,
 // see docs/domain.md.
 
-// records is what the core needs of the records of a domain: K is the id of an
-// aggregate, L that of a line of its trails, mostly the same, A what commits
-// together, C what one step changes.
+// records is what the core needs of the records of a domain. K is the id of an aggregate; L is the id of a line of its
+// trails, mostly the same type; A is what commits together; C is what one step changes.
 type records[K, L comparable, A, C any] interface {
 	Get(ids ...K) ([]A, error) // in the order of ids; an unknown one is a zero A
 	Save(changes ...C) error

@@ -19,15 +19,15 @@ type BatchUnit interface {
 // one transaction. It keeps the unique rules that the package names under "Storing a change", and
 // decides nothing.
 type BatchRecords interface {
-	// Get returns batches, in the order of ids, each with its versions by Seq and, as
-	// [WithdrawalRecords] returns them and by [withdrawal.CompareMembers], the requests that
-	// have a transaction of it on file. An unknown one is a zero Payout.
+	// Get returns batches, in the order of ids, each with its versions by Seq and with the requests that have a
+	// transaction of the batch on file, as [WithdrawalRecords] returns them and in the order of
+	// [withdrawal.CompareMembers]. An unknown batch is a zero Payout.
 	Get(ids ...uuid.UUID) ([]withdrawal.Payout, error)
-	// Save writes changes of different batches, each with those of its members, by the rules of
-	// [WithdrawalRecords]. A batch is inserted if the version in Old is 0, else written where that
-	// version, NextCheckAt, Rebroadcast and the lease in Old still stand, as 3 and 4 say there of a
-	// job; a touch ([withdrawal.BatchChange.Touch]) moves no version. Versions of a batch are
-	// appended by (Batch, Seq). Its nonce belongs to Batch.Owner, by the unique rule of nonces.
+	// Save writes changes of different batches, each with the changes of its members, by the rules of
+	// [WithdrawalRecords]. A batch is inserted if the version in Old is 0; else it is written where the version,
+	// NextCheckAt, Rebroadcast and the lease in Old still stand, as points 3 and 4 there say of a job. A touch
+	// ([withdrawal.BatchChange.Touch]) moves no version. Versions of a batch are appended by (Batch, Seq). The nonce of
+	// a batch belongs to Batch.Owner, by the unique rule of nonces.
 	Save(changes ...withdrawal.BatchChange) error
 	// Due and NextDue are those of [WithdrawalRecords] for batches, in the order of
 	// [withdrawal.CompareDueBatches].

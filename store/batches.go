@@ -11,9 +11,9 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// Batches pays several requests by one transaction: it runs the rules of package withdrawal about
-// batches on a store, as [Withdrawals] does those about requests, with which it shares the policy.
-// A host that pays each request alone needs neither this service nor [BatchRecords].
+// Batches pays several requests by one transaction: it runs the rules of package withdrawal about batches on a store,
+// as [Withdrawals] runs the rules about requests, and has the same policy. A host that pays each request alone needs
+// neither this service nor [BatchRecords].
 type Batches struct {
 	payoutCore
 	members *Withdrawals
@@ -152,12 +152,11 @@ type BatchCommand struct {
 	Events []withdrawal.BatchEvent
 }
 
-// Do sends events to a batch, in order, with all members that they concern,
-// and returns it as it is stored afterwards; see [withdrawal.Policy.ApplyBatch].
-// [withdrawal.BatchPrepared] makes one that does not exist; any other event for
-// one is [statemachine.ErrNotFound]. An error of one event changes nothing at all:
-// of one BatchPrepared that was refused nothing may be sent. What an operator says
-// and is refused is in the journal, as [Withdrawals.Do] says.
+// Do sends events to a batch, in order, with all members that they concern, and returns the batch as it is stored
+// afterwards; see [withdrawal.Policy.ApplyBatch]. [withdrawal.BatchPrepared] makes a batch that does not exist; any
+// other event for such a batch is [statemachine.ErrNotFound]. An error of one event changes nothing at all: nothing of
+// a refused BatchPrepared may be sent. An operator's events are in the journal, refused ones too, as for
+// [Withdrawals.Do].
 func (s *Batches) Do(ctx context.Context, batch uuid.UUID, events ...withdrawal.BatchEvent) (withdrawal.Payout, error) {
 	return only(s.DoAll(ctx, BatchCommand{batch, events}))
 }

@@ -34,33 +34,29 @@ type BatchSource interface {
 	worker.Source[BatchWork, BatchResult]
 }
 
-// Payments is the work of a withdrawal worker that pays up to size requests
-// of one chain by one transaction, 1 to [withdrawal.MaxMembers]. It runs beside
-// [Withdrawals.Payments], which alone sends again what was paid alone, as after a
-// crash; the same holds of [Batches.Lookups] and [Withdrawals.Lookups], which
-// alone looks up a member that has left its batch. Half of a claim goes to batches
-// that are owed a broadcast or a replacement; claims of one are for both in turn.
-// Withdrawals.Payments begins payments too. Where only batches are to begin, take it
-// from a second service on the same store whose policy has the chain Paused: it sends
-// again, and begins nothing.
+// Payments is the work of a withdrawal worker that pays up to size requests of one chain by one transaction, 1 to
+// [withdrawal.MaxMembers]. It runs beside [Withdrawals.Payments]: only Withdrawals.Payments sends again what was paid
+// alone, as after a crash. In the same way only [Withdrawals.Lookups], beside [Batches.Lookups], looks up a member that
+// has left its batch. Half of a claim goes to batches that are owed a broadcast or a replacement; claims of one item
+// alternate. Withdrawals.Payments begins payments too. Where only batches are to begin, take it from a second service
+// on the same store whose policy has the chain Paused: that service sends again, and begins nothing.
 //
-// The handler of members signs one transaction for them and stores it with
-// [Batches.Do] ([withdrawal.BatchPrepared]) before it sends anything, then
-// returns [withdrawal.BatchSent], under the lease that the batch then has. A batch
-// with members that [withdrawal.Payout.Unwanted] names is not sent again: the
-// handler signs a version without them, stores it with [withdrawal.BatchReplaced]
-// and sends that, or returns nothing and is asked again when the lease has ended.
-// Who has claimed a batch owes this, whatever [withdrawal.Policy.NextBatch] says: that
-// names it only while nobody has. What it cannot pay it leaves out, and returns GivenBack or AttemptFailed of it; if
-// BatchPrepared is refused, it sends nothing, and makes another transaction of
-// those that are left, if the first one is among them. A member with
-// [withdrawal.MaxTxs] transactions on file refuses them all: it goes alone, or to
-// an operator. A member that it does not mention waits for the end of its lease.
-// The item is lost with the last of its members that is neither leased nor signed.
+// The handler of members signs one transaction for them and stores it with [Batches.Do] ([withdrawal.BatchPrepared])
+// before it sends anything, then returns [withdrawal.BatchSent], under the lease that the batch then has. A batch with
+// members that [withdrawal.Payout.Unwanted] names is not sent again: the handler signs a version without them, stores
+// it with [withdrawal.BatchReplaced] and sends this version, or returns nothing and is asked again when the lease has
+// ended. A worker that has claimed a batch owes this although [withdrawal.Policy.NextBatch] does not say so, since
+// NextBatch names it only while nobody has the claim.
 //
-// Leases belong to name. [Withdrawals.Payments] may have the same name where it is of the
-// service that [Batches.Withdrawals] returns. Keys are the wallet for members on a chain with
-// nonces, else the first job; and the batch for one that is to be sent again.
+// A member that the handler cannot pay it leaves out, and returns GivenBack or AttemptFailed for it. If BatchPrepared
+// is refused, the handler sends nothing, and makes another transaction for the members that are left, provided that the
+// first one is among them. A member with [withdrawal.MaxTxs] transactions on file makes BatchPrepared refuse all
+// members: it goes alone, or to an operator. A member that the handler does not mention waits for the end of its lease.
+// The item is lost once none of its members is leased or signed any more.
+//
+// Leases belong to name. [Withdrawals.Payments] may have the same name if it is of the service that
+// [Batches.Withdrawals] returns. The key of members is the wallet on a chain with nonces, else the first job; the key
+// of a batch that is to be sent again is the batch.
 func (s *Batches) Payments(chain uuid.UUID, name string, size int) BatchSource {
 	return &batchPayments{batchResults{s}, s.runs.holds(name, chain.String()), s.members.payments(chain, name), size}
 }
@@ -68,9 +64,8 @@ func (s *Batches) Payments(chain uuid.UUID, name string, size int) BatchSource {
 // batchResults stores what workers found out about batches.
 type batchResults struct{ *Batches }
 
-// store saves the results before anything new is claimed. Each is a no-op where
-// it landed already. A member whose event is refused, such as one whose lease has
-// ended, is named in err, and the others are saved all the same.
+// store saves the results before anything new is claimed. A result that was saved already changes nothing. A member
+// whose event is refused, such as one whose lease has ended, is named in err, and the others are saved all the same.
 func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 	var members []HeldWithdrawal
 	var batches, refused []error
@@ -363,13 +358,12 @@ func (p *batchPayments) Panicked(w BatchWork, value any) (r BatchResult) {
 	return p.notSent(w, r)
 }
 
-// Lookups is the work of a confirmation worker on batches of one chain, or on
-// every one for the zero id, as [Withdrawals.Lookups] is on requests.
+// Lookups is the work of a confirmation worker on the batches of one chain, or of every chain for the zero id, as
+// [Withdrawals.Lookups] is on requests.
 //
-// The handler looks all versions up and returns [withdrawal.BatchMined] of the one
-// that is in a block, with all outputs or transfers that its receipt shows, or of
-// another transaction that has the nonce or input; [withdrawal.BatchCannotTell];
-// or [withdrawal.BatchMissing]. The key is the batch.
+// The handler looks all versions up. It returns [withdrawal.BatchMined] of the version that is in a block, with all
+// outputs or transfers that its receipt shows, or of another transaction that has the nonce or input;
+// [withdrawal.BatchCannotTell]; or [withdrawal.BatchMissing]. The key is the batch.
 func (s *Batches) Lookups(chain uuid.UUID, name string) BatchSource {
 	return &batchLookups{batchResults{s}, lookups{s.members, holder{name: name}, chain}}
 }

@@ -16,9 +16,8 @@ type LaggedError struct{ Missed uint64 }
 
 func (e *LaggedError) Error() string { return fmt.Sprintf("%d messages were missed", e.Missed) }
 
-// broadcast sends messages to all subscribers. It never waits for one: each
-// reads from a ring of the latest messages at its own pace, and is told how many
-// it has missed. The zero value is not ready: see newBroadcast.
+// broadcast sends messages to all subscribers. It never waits for a subscriber: each reads from a ring of the latest
+// messages at its own pace, and is told how many messages it has missed. The zero value is not ready: see newBroadcast.
 type broadcast[M any] struct {
 	mu     sync.Mutex
 	ring   []M

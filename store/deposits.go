@@ -10,10 +10,9 @@ import (
 	"github.com/settlehq/settle/swap"
 )
 
-// SwapDeposits runs the rules of package swap for USDC to USDD. It decides nothing:
-// it loads, calls [swap.Policy.ApplyDeposit], and saves. Each method is one
-// transaction. The time of an event is the store's; [swap.Begun] gets its reference
-// number here, and every event the control row.
+// SwapDeposits runs the rules of package swap for USDC to USDD. It decides nothing: it loads, calls
+// [swap.Policy.ApplyDeposit], and saves. Each method is one transaction. The time of an event is the store's. The
+// service gives [swap.Begun] its reference number, and every event that needs it the control row.
 type SwapDeposits struct{ swapItems[swap.Deposit] }
 
 // HeldDeposit is one or more events, in order, for a deposit that the caller has
@@ -53,10 +52,9 @@ func (s *SwapDeposits) DoAll(ctx context.Context, commands ...SwapCommand) ([]sw
 	return s.all(ctx, commands)
 }
 
-// DoHeld is DoAll for deposits that the caller still has: the comparison of versions
-// proves that they are current. One that is not is [statemachine.ErrConflict], unless
-// it has its events already. Go on with what it returns. Nothing else in the copy
-// counts: what a caller changed in it is not stored.
+// DoHeld is DoAll for deposits that the caller still has: the comparison of versions proves that they are current. A
+// deposit that is not current is [statemachine.ErrConflict], unless it has its events already. Go on with the deposits
+// that DoHeld returns. Only the versions of the caller's copies count: what a caller changed in a copy is not stored.
 func (s *SwapDeposits) DoHeld(ctx context.Context, commands ...HeldDeposit) ([]swap.Deposit, error) {
 	return s.held(ctx, heldDeposits(commands), true, nil)
 }
@@ -119,12 +117,10 @@ func (s *SwapDeposits) Revoke(ctx context.Context, by swap.By, of statemachine.R
 	return s.give(ctx, by, of)
 }
 
-// Work is the work of one worker: due items, the oldest first. The lease lasts
-// [swap.Policy.Lease] and belongs to name, which no other process may use. Next
-// says what a claimed item owes. The handler stores each event with Do or DoHeld,
-// [swap.Begun] before it sends anything, and returns the last ones; the item is
-// given back behind them. Results are judged by what is stored then. The key is
-// the item's id.
+// Work is the work of one worker: due items, the oldest first. The lease lasts [swap.Policy.Lease] and belongs to name,
+// which no other process may use. Next says what a claimed item owes. The handler stores each event with Do or DoHeld,
+// [swap.Begun] before it sends anything, and returns the last events; once these are stored the item is given back.
+// Results are judged by what is stored then. The key is the item's id.
 func (s *SwapDeposits) Work(name string) DepositSource {
 	return depositWork{swapWork[swap.Deposit]{&s.swapItems, s.runs.holds(name, "")}}
 }

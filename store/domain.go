@@ -17,9 +17,8 @@ const (
 	DomainSwitches    Domain = "switches"    // of [Switches]; every store has it
 )
 
-// ErrNoDomain: the store was made or opened without this domain. The constructors of
-// its services return it, its self-check, and each call of its records in a
-// transaction.
+// ErrNoDomain: the store was made or opened without this domain. The constructors of the domain's services, its
+// self-check, and each call of its records in a transaction return it.
 var ErrNoDomain = errors.New("the store is without this domain")
 
 // lacks returns [ErrNoDomain] if a store has a method HasDomain and says there that

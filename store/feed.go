@@ -11,15 +11,14 @@ import (
 	"github.com/settlehq/settle/store/worker"
 )
 
-// ErrCursor: the line that a cursor names is not stored, or is another one. The
-// cursor is of another database or invented, or a restore has lost lines that an
-// observer had seen. It is a [statemachine.ErrInvalid].
+// ErrCursor: the line that a cursor names is not stored, or another line is stored in its place. The cursor is of
+// another database or invented, or a restore has lost lines that an observer had seen. It is a
+// [statemachine.ErrInvalid].
 var ErrCursor = statemachine.NewSentinel("cursor", "the line of the cursor is not here", statemachine.ErrInvalid)
 
-// ErrRestored: the database came back with a transaction counter that is lower
-// than before, as a dump of PostgreSQL does in another cluster, so that new
-// lines would sort before old ones. Nothing is written until the store was told,
-// see sqlstore.Restored.
+// ErrRestored: the database came back with a transaction counter that is lower than before, as a dump of PostgreSQL
+// does in another cluster, so that new lines would sort before old ones. Nothing is written until the host has called
+// sqlstore.Restored.
 var ErrRestored = worker.ErrRestored
 
 // Cursor is a place in the order of committed transitions: how far an observer
@@ -41,9 +40,8 @@ func CursorOf[ID comparable](place string, line statemachine.Transition[ID]) Cur
 	return Cursor(place + "-" + hex.EncodeToString(h.Sum(nil)[:8]))
 }
 
-// Place returns the place that was given to [CursorOf]; [ErrCursor] for a text
-// that is no cursor. Whether the line there is the one that was seen, an adapter
-// must look: its cursor is the same.
+// Place returns the place that was given to [CursorOf]; [ErrCursor] for a text that is no cursor. An adapter must check
+// that the stored line at this place is the one that was seen: CursorOf of it gives the same cursor.
 func (c Cursor) Place() (string, error) {
 	place, check, ok := strings.Cut(string(c), "-")
 	if !ok || place == "" || len(check) != 16 || len(c) > 100 {
@@ -64,28 +62,22 @@ func (c Cursor) Gone() error {
 // Feed lets observers follow committed transitions. It is a part of the
 // records of each domain.
 type Feed[ID comparable] interface {
-	// Follow returns up to limit (1 to [MaxPage]) transitions of the domain's
-	// machines that were committed after a cursor, and the cursor after the
-	// last of them; an empty page returns the cursor that was given. A cursor
-	// whose line is not the one that is stored is [ErrCursor]: an observer
-	// then starts again at the beginning, or at [Feed.Head] if it can do
-	// without.
+	// Follow returns up to limit (1 to [MaxPage]) transitions of the domain's machines that were committed after a
+	// cursor, and the cursor after the last of them; an empty page returns the cursor that was given. A cursor that
+	// names another line than the stored one is [ErrCursor]: an observer then starts again at the beginning, or at
+	// [Feed.Head] if it needs nothing of the past.
 	//
-	// Versions of one record come in their order. Nothing is ever missed:
-	// whatever commits later sorts behind every page that was returned. The
-	// same cursor gives the same transitions again, and perhaps more after
-	// them. Call it in a View.
+	// Versions of one record come in their order. No line is ever missed: a line that commits later sorts behind every
+	// page that was returned. The same cursor gives the same transitions again, and perhaps more after them. Call
+	// Follow in a View.
 	//
-	// For adapters: numbers that are drawn when a row is written are not the
-	// order of commits. Where several transactions write at once, store with
-	// each row its horizon: the number of its transaction, or the horizon of
-	// the record's previous version if that is greater. Return only rows
-	// whose horizon is below the oldest running transaction (on PostgreSQL
-	// pg_snapshot_xmin(pg_current_snapshot())), by horizon and number. Make
-	// cursors with [CursorOf].
+	// For adapters: numbers that are drawn when a row is written are not the order of commits. Where several
+	// transactions write at once, store with each row its horizon: the number of its transaction, or the horizon of the
+	// record's previous version if that is greater. Return only rows whose horizon is below the oldest running
+	// transaction (on PostgreSQL pg_snapshot_xmin(pg_current_snapshot())), by horizon and number. Make cursors with
+	// [CursorOf].
 	Follow(after Cursor, limit int) (page []statemachine.Transition[ID], next Cursor, err error)
-	// Head returns the cursor after the last line that Follow could return,
-	// of any machine: where an observer begins that needs nothing of the
-	// past. It is empty if there is none.
+	// Head returns the cursor after the last line that Follow could return, of any machine; an observer that needs
+	// nothing of the past begins there. It is empty if there is no line.
 	Head() (Cursor, error)
 }

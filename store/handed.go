@@ -11,9 +11,8 @@ import (
 // mostHanded bounds what a service remembers; with one more it forgets all.
 const mostHanded = 1 << 14
 
-// handed are digests of the aggregates that a service has handed out, each of the
-// latest time. One that comes back as it left need not be read again; any other one
-// is judged by what is stored. nil knows nothing.
+// handed has digests of the aggregates that a service has handed out, of each as it was handed out last. An aggregate
+// that comes back unchanged need not be read again; any other is judged by what is stored. A nil handed knows nothing.
 type handed[K comparable, A any] struct {
 	sync.Mutex
 	seed maphash.Seed

@@ -15,13 +15,12 @@ import (
 // that.
 var errStale = errors.New("stale")
 
-// held applies events to aggregates that the caller has, then calls more. They are
-// read, and of the caller's copies the versions alone count, but where all are known:
-// then they are read only if the first attempt is refused or meets a conflict, as with
-// an old fence, since a renewed lease is nothing that the caller knows of, or if it
-// leaves any of them at its version, since then no comparison has proved that this one
-// is current. If exact, what is read must be what the caller has, or have the events
-// already; otherwise events are judged by what is stored.
+// held applies events to aggregates that the caller has, then calls more. The aggregates are read from the store, and
+// only the versions of the caller's copies count. If all copies are as the service handed them out, the first attempt
+// applies the events to them without a read. Then they are read only for a second attempt: if the first is refused or
+// meets a conflict (an old fence may be a lease that was renewed meanwhile), or if it leaves an aggregate at its
+// version, so that no comparison has proved this copy current. If exact, the stored aggregate must be what the caller
+// has, or have the events already; otherwise events are judged by what is stored.
 func (s *core[T, K, L, A, E, C]) held(ctx context.Context, commands []command[K, A, E], exact bool,
 	more func(T) error) (as []A, err error) {
 	for i := range commands {
@@ -97,9 +96,8 @@ func asConflict(err error) error {
 	return err
 }
 
-// current returns what is to be done of commands: all that are held at the
-// versions that are stored, and nothing of those whose events the stored
-// aggregate has already. Any other one is errStale.
+// current returns what is left to do of commands: all events of an aggregate that is held at the stored version, and
+// none of an aggregate that has its events already. Any other aggregate is errStale.
 func (s *core[T, K, L, A, E, C]) current(tx T, as []A, commands []command[K, A, E]) ([]command[K, A, E], error) {
 	todo := commands
 	for i := range as {

@@ -22,19 +22,18 @@ type HotWalletRecords interface {
 	// NoncesFrom returns the nonces at or above one that are on file of a wallet, each
 	// with the request whose job owns it, zero for that of a filler, ascending.
 	NoncesFrom(wallet uuid.UUID, from uint64) ([]withdrawal.OwnedNonce, error)
-	// PutFiller records a filler. The same again changes nothing; a nonce
-	// of a job is [withdrawal.ErrNonceTaken] in a TakenError, one of another
-	// filler [withdrawal.ErrNonceUsed], and a hash that has another nonce
-	// [withdrawal.Filler.Twice].
+	// PutFiller records a filler. The same filler again changes nothing. A nonce that a job has is
+	// [withdrawal.ErrNonceTaken] in a TakenError, a nonce of another filler is [withdrawal.ErrNonceUsed], and for a
+	// hash that has another nonce the error is [withdrawal.Filler.Twice].
 	PutFiller(withdrawal.Filler) error
 
 	// Say appends statements about the hot wallets of a database that was put back, in their
 	// order. A wallet that does not exist is [statemachine.ErrNotFound]; in a View it is
 	// [statemachine.ErrIllegal].
 	Say(statements ...withdrawal.Statement) error
-	// Statements returns those about a chain of a generation and of later ones, in the order in which they were
-	// said. In an Update it keeps every other transaction that calls it for the chain out until it ends,
-	// and reads behind that: what is said is seen by a Start, or comes after it.
+	// Statements returns the statements about a chain that were said in a generation or later ones, in their order. In
+	// an Update it keeps every other transaction that calls it for the chain out until this one ends, and reads only
+	// then: so a Start either sees a statement or comes before it.
 	Statements(chain uuid.UUID, generation int64) ([]withdrawal.Statement, error)
 	// Unclaimed returns, of every generation and in the order in which they were said, the
 	// statements about a chain that [withdrawal.UnclaimedFor] looks at.

@@ -18,28 +18,26 @@ type Journaled interface {
 
 // JournalRecords stores the journal.
 type JournalRecords interface {
-	// Append adds lines, which [statemachine.JournalLine.Check] accepts; one without a time
-	// gets the store's. A line that is stored never changes but for what a law makes an
-	// operator erase.
+	// Append adds lines, which [statemachine.JournalLine.Check] accepts; a line without a time gets the store's. A
+	// stored line never changes, except that an operator may erase what a law requires.
 	//
-	// What was tried is told also where nothing of it is stored: if Update ends in an error,
-	// it keeps what [statemachine.Undone] makes of the lines that its last run of fn was
-	// given, in the same transaction if that has written nothing else, or in one of its
-	// own. After [ErrUnknownCommit] it keeps none: they may be there. A line that cannot
-	// be kept is named in the error of Update.
+	// An attempt is in the journal even if nothing else of it is stored: if Update ends in an error, it keeps the lines
+	// that [statemachine.Undone] makes of those that the last run of fn appended. They are kept in the same transaction
+	// if it has written nothing else, or in one of their own. After [ErrUnknownCommit] none are kept, since they may be
+	// there. A line that cannot be kept is named in the error of Update.
 	Append(lines ...statemachine.JournalLine) error
 	// Page returns up to limit (1 to [MaxPage]) lines behind a cursor, oldest first, and
 	// the cursor behind the last of them, as [Feed] has it: nothing is ever missed.
 	Page(after Cursor, limit int) (page []statemachine.JournalLine, next Cursor, err error)
 }
 
-// Journal reads what people did and tried in every domain: each event of an operator or
-// an approver, and each other call that names its actor and such a role, whether it was done,
-// changed nothing or was refused. The services write it.
+// Journal reads what people did and tried in every domain: each event of an operator or an approver, and each other
+// call that names its actor and such a role, whether it was done, changed nothing or was refused. The services write
+// it.
 //
-// The line of what was done is committed with it. That of a refusal is committed though
-// nothing else is, by Update, and by UpdateTx of package sqlstore. Only in a transaction
-// that the host ends itself it goes back with the rest.
+// The line of an event is committed together with the event. Update, and UpdateTx of package sqlstore, commit the line
+// of a refusal although nothing else is committed. Only in a transaction that the host itself ends does the line go
+// back with the rest.
 type Journal struct {
 	view func(context.Context, func(Journaled) error) error
 }
@@ -52,9 +50,9 @@ func NewJournal[T Journaled](s Store[T]) *Journal {
 	}}
 }
 
-// Page returns up to limit (1 to [MaxPage]) lines behind a cursor, oldest first, and the
-// cursor behind the last of them; an empty page returns the cursor that was given. A
-// cursor is empty at the beginning, and as those of a [Feed].
+// Page returns up to limit (1 to [MaxPage]) lines behind a cursor, oldest first, and the cursor behind the last of
+// them; an empty page returns the cursor that was given. The empty cursor is the beginning; otherwise the cursors are
+// like those of a [Feed].
 func (j *Journal) Page(ctx context.Context, after Cursor, limit int) (page []statemachine.JournalLine, next Cursor, err error) {
 	return paged(ctx, j.view, func(tx Journaled) ([]statemachine.JournalLine, Cursor, error) { return tx.Journal().Page(after, limit) })
 }

@@ -23,10 +23,9 @@ type ProcessRecords interface {
 	List(after processes.Key, limit int) ([]processes.Process, error)
 }
 
-// Processes tells which workers are alive on a store, and which were lately: of each its
-// name, the version of its binary, and a digest of its policy. A worker notes itself behind one
-// of its turns, once a minute. No rule depends on it: a note that fails is logged by
-// [slog.Default], and the turn goes on without it.
+// Processes tells which workers are alive on a store, and which were lately: of each its name, the version of its
+// binary, and a digest of its policy. Once a minute a worker notes itself after one of its turns. No rule depends on
+// it: a note that fails is logged by [slog.Default], and the turn goes on without it.
 type Processes struct {
 	view func(context.Context, func(Journaled) error) error
 }

@@ -21,10 +21,9 @@ type RefreshRecords interface {
 	// watchers ([refresh.AllJobs], [refresh.AllWatchers]), in the order of xpubs.
 	// An unknown one is a zero Work, which is what it is created from.
 	Get(xpubs ...string) ([]refresh.Work, error)
-	// Heads returns wallets with their locks, and neither jobs nor watchers. In
-	// an Update the rows of the wallets stay locked until it ends, so that what
-	// is read of a wallet afterwards is what it is; they are locked in the order
-	// of their xpubs.
+	// Heads returns wallets with their locks, without jobs and watchers. In an Update the rows of the wallets stay
+	// locked until it ends, so that nothing of a wallet that is read afterwards changes meanwhile; they are locked in
+	// the order of their xpubs.
 	Heads(xpubs ...string) ([]refresh.Work, error)
 	// Free is Heads without waiting: of a wallet whose row another transaction has
 	// locked the Work has the XpubVan, and nothing else.
@@ -39,9 +38,8 @@ type RefreshRecords interface {
 	// Slots returns all wallets with a slot, by number, and keeps others that ask
 	// out until the transaction ends. It comes after Heads and before Free.
 	Slots() ([]refresh.Slot, error)
-	// Waiting returns the first limit of [refresh.Wallet.Candidate] at now, in
-	// the order of [refresh.CompareCandidates]. One with a time that cannot be read is
-	// left out, and named in unreadable.
+	// Waiting returns the first limit of [refresh.Wallet.Candidate] at now, in the order of
+	// [refresh.CompareCandidates]. A wallet with a time that cannot be read is left out, and named in unreadable.
 	Waiting(now time.Time, limit int) (all []refresh.Candidate, unreadable []error, err error)
 	// HeldBy pages through the xpubs of the wallets of which a holder has the
 	// slot, a job or the lock, ended or not, in byte order, behind one.
@@ -59,14 +57,12 @@ type RefreshRecords interface {
 	// of their xpubs, without waiting for others, and returns how many.
 	Sweep(now time.Time, limit int) (int, error)
 
-	// Save writes changes of wallets that Heads or Free has locked; all of them,
-	// or none. Points 1, 2, 4 and 6 of the contract of [WithdrawalRecords] hold
-	// for the wallet, its jobs and its watchers. Beside the version the columns
-	// outside it are compared, but for the end of a lease: another fence is
-	// [statemachine.ErrFenced], anything else ErrConflict. A lock is written where
-	// there is none, where it ended at or before LockedAt, or where it has the same
-	// fence, else [statemachine.ErrHeld], and deleted under its fence, else ErrFenced. A slot
-	// and a live recovery job that another has is a [refresh.TakenError].
+	// Save writes changes of wallets that Heads or Free has locked; all of them, or none. Points 1, 2, 4 and 6 of the
+	// contract of [WithdrawalRecords] hold for the wallet, its jobs and its watchers. Not only the version is compared
+	// but also the columns outside it, except the end of a lease: another fence is [statemachine.ErrFenced], any other
+	// difference ErrConflict. A lock is written where there is none, where it ended at or before LockedAt, or where it
+	// has the same fence, else [statemachine.ErrHeld]; it is deleted under its fence, else ErrFenced. A slot that
+	// another wallet has, and a second live recovery job of a wallet, is a [refresh.TakenError].
 	Save(changes ...refresh.Change) error
 
 	// Find returns the wallet, the job or the watcher with an id, and nothing else

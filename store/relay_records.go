@@ -46,16 +46,13 @@ type RelayRecords interface {
 	// Activities returns up to limit activities of a resource, newest first by
 	// created_at and sequence.
 	Activities(resourceType, resourceID string, limit int) ([]relaysync.Activity, error)
-	// Save writes changes of different relays; all of them, or none. A relay is
-	// inserted if the version in Old is 0, else written by compare-and-swap on
-	// the version, and on the holder and the fence of the lease, in Old: a
-	// stale one is [statemachine.ErrConflict], an old fence
-	// [statemachine.ErrFenced]. Under the same holder and fence the stored end
-	// of a lease stays: only Renew moves it. Log has one line for each new
-	// version. Activities are appended with the next sequence, in the order of
-	// the commits of their relay. A refused Save ends the transaction; the
-	// writes, and these errors, may be delayed to the next read or the end of
-	// the transaction. In a View it is [statemachine.ErrIllegal].
+	// Save writes changes of different relays; all of them, or none. A relay is inserted if the version in Old is 0,
+	// else written by compare-and-swap on the version, and on the holder and the fence of the lease, in Old: another
+	// version is [statemachine.ErrConflict], another fence [statemachine.ErrFenced]. Under the same holder and fence
+	// the stored end of a lease stays: only Renew moves it. Log has one line for each new version. Activities are
+	// appended with the next sequence, in the order of the commits of their relay. A refused Save ends the transaction;
+	// the writes, and these errors, may be delayed to the next read or the end of the transaction. In a View it is
+	// [statemachine.ErrIllegal].
 	Save(changes ...relaysync.Change) error
 	// Renew sets the end of leases that are held under their fence at now. It
 	// returns the relays whose lease is lost; the others are renewed.

@@ -262,11 +262,11 @@ func (s *Relays) Reconcile(ctx context.Context, by relaysync.By, after string, l
 	return last, changed, refused, err
 }
 
-// Resync sends Retried to up to limit relays behind an id, of all that are not deleted, in one
-// transaction. After a restore it is called for every page of them, once the host has said again
-// what was created, updated, deleted, activated and deactivated since the copy was made: before that
-// a relay which was off would be switched on again at the server. [Switches.Start] of relays is
-// refused until each is due. last and refused are as with [Relays.Reconcile].
+// Resync sends Retried to up to limit relays behind an id, of all that are not deleted, in one transaction. After a
+// restore it is called for every page of them, once the host has sent again what was created, updated, deleted,
+// activated and deactivated since the copy was made: before that, a relay which was off would be switched on again at
+// the server. [Switches.Start] of relays is refused until every relay is due. last and refused are as with
+// [Relays.Reconcile].
 func (s *Relays) Resync(ctx context.Context, ev relaysync.Retried, after string, limit int) (last string, refused, err error) {
 	last, _, refused, err = s.sweepPage(ctx, func(tx RelayUnit) ([]string, error) { return tx.Relays().List("", after, limit) },
 		func(r *relaysync.Sync, _ time.Time) bool { return r.Resyncs() }, ev)

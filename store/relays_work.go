@@ -83,9 +83,9 @@ func (w *RelayWork) Turn(ctx context.Context, done []HeldRelay, n int) ([]worker
 	return all, next, err
 }
 
-// Renew implements [worker.Source]. From ClaimedRelay.Until on a sync sends nothing. One that is
-// still running a [relaysync.Policy.Timeout] later hangs: its lease is not renewed, so that
-// another reactor can send the relay and a lapse is counted.
+// Renew implements [worker.Source]. From ClaimedRelay.Until on a sync sends nothing. A sync that is still running a
+// [relaysync.Policy.Timeout] later hangs: its lease is not renewed, so that another reactor can send the relay and a
+// lapse is counted.
 func (w *RelayWork) Renew(ctx context.Context, items []worker.Item[ClaimedRelay]) error {
 	var hung []string
 	for i := range items {

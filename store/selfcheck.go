@@ -8,10 +8,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// SelfCheck tells at start-up whether a store of all domains keeps the rules
-// that money depends on: it writes, compares, and takes everything back. What
-// it finds broken is [statemachine.ErrCorrupt]. Package storetest proves far
-// more.
+// SelfCheck tells at start-up whether a store of all domains keeps the rules that money depends on: it writes,
+// compares, and takes everything back. A broken rule is [statemachine.ErrCorrupt]. Package storetest proves far more.
 func SelfCheck(ctx context.Context, s Store[Unit]) error {
 	return errors.Join(SelfCheckSwitches(ctx, s), SelfCheckWallets(ctx, s), SelfCheckWithdrawals(ctx, s),
 		SelfCheckBatches(ctx, s), SelfCheckTenants(ctx, s),

@@ -12,11 +12,10 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// SelfCheckRefreshes is [SelfCheck] for a store that has refreshes: a wallet with
-// its slot, a job with its claim (fence, lock, end of the leases, renewal), the
-// watcher that its pass makes, the trails, a change of a version that is stored no
-// longer, and a second wallet in a slot. Everything is taken back. It does not look
-// at two transactions at once or at a crash.
+// SelfCheckRefreshes is [SelfCheck] for a store that has refreshes. It checks a wallet with its slot, a job with its
+// claim (fence, lock, end of the leases, renewal), the watcher that its pass makes, the trails, a change of a version
+// that is no longer stored, and a second wallet in a slot. Everything is taken back. It does not check two transactions
+// at once or a crash.
 func SelfCheckRefreshes[T RefreshUnit](ctx context.Context, s Store[T]) error {
 	c := refresh.DefaultPolicy()
 	c.MaxWalletProcesses = 10_000 // the last number, that nobody serves with

@@ -12,11 +12,9 @@ import (
 	"github.com/settlehq/settle/swap"
 )
 
-// SelfCheckSwaps is [SelfCheck] for a store that has swaps: a deposit with its
-// claim, an intent with a reference that was drawn, its move to another table and
-// its trail, a second claim, and a change of a version that is stored no longer.
-// Everything is taken back. It does not look at credits, at two transactions at
-// once, or at a crash.
+// SelfCheckSwaps is [SelfCheck] for a store that has swaps. It checks a deposit with its claim, an intent with a drawn
+// reference, its move to another table and its trail, a second claim, and a change of a version that is no longer
+// stored. Everything is taken back. It does not check credits, two transactions at once, or a crash.
 func SelfCheckSwaps[T SwapUnit](ctx context.Context, s Store[T]) error {
 	p := swap.DefaultPolicy()
 	p.USDCQuarantineAccount, p.USDDQuarantineAccount = "self-check-solana", "self-check-nexus"

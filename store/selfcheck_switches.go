@@ -10,9 +10,9 @@ import (
 	"github.com/settlehq/settle/statemachine/switches"
 )
 
-// SelfCheckSwitches is [SelfCheck] for a store that has switches: a chain that is stopped
-// and recovering, what counts for it, and a change of a version that is stored no longer.
-// Everything is taken back. It does not look at two transactions at once.
+// SelfCheckSwitches is [SelfCheck] for a store that has switches. It checks a chain that is stopped and recovering, the
+// state that follows for it, and a change of a version that is no longer stored. Everything is taken back. It does not
+// check two transactions at once.
 func SelfCheckSwitches[T SwitchUnit](ctx context.Context, s Store[T]) error {
 	service, err := NewSwitches(s)
 	if err != nil {

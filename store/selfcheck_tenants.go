@@ -16,11 +16,10 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// SelfCheckRelays is [SelfCheck] for a store that has relays: one with its claim
-// (holder, fence, end of the lease), its activities and its trail, in the list of
-// its tenant's, a renewal under another fence, and a change of a version that is
-// stored no longer. Everything is taken back. It does not look at two transactions
-// at once, a crash or a restore.
+// SelfCheckRelays is [SelfCheck] for a store that has relays. It checks a relay with its claim (holder, fence, end of
+// the lease), its activities, its trail and its place in the list of its tenant's relays, a renewal under another
+// fence, and a change of a version that is no longer stored. Everything is taken back. It does not check two
+// transactions at once, a crash or a restore.
 func SelfCheckRelays[T RelayUnit](ctx context.Context, s Store[T]) error {
 	p := relaysync.DefaultPolicy()
 	p.RelayDomain = "self-check.example"
@@ -66,10 +65,9 @@ func writeRelay(ctx context.Context, tx RelayUnit, relays *Relays, id string) (s
 	return relays.policy.ApplyAt(before, claim, now)
 }
 
-// SelfCheckTenants is [SelfCheck] for a store that has tenants and relays:
-// [SelfCheckRelays], and a tenant, an invoice with the intent of its charge, their
-// trails, an invoice of another tenant under its id, and a change of a version that
-// is stored no longer.
+// SelfCheckTenants is [SelfCheck] for a store that has tenants and relays: [SelfCheckRelays], and a tenant, an invoice
+// with the intent of its charge, their trails, an invoice of another tenant under its id, and a change of a version
+// that is no longer stored.
 func SelfCheckTenants[T TenantUnit](ctx context.Context, s Store[T]) error {
 	relays := relaysync.DefaultPolicy()
 	relays.RelayDomain = "self-check.example"
@@ -96,9 +94,8 @@ func SelfCheckTenants[T TenantUnit](ctx context.Context, s Store[T]) error {
 		}, []error{statemachine.ErrConflict}}).run(ctx))
 }
 
-// writeTenant stores a tenant with an invoice, compares what comes back, and
-// returns the intent of the charge as of before it was stored, and another
-// tenant's invoice of the same id.
+// writeTenant stores a tenant with an invoice and compares what comes back. It returns the change of the charge's
+// intent as it was before the intent was stored, and another tenant's invoice of the same id.
 func writeTenant(ctx context.Context, tx TenantUnit, tenants *Tenants, id string) (stale, other dunning.Change, err error) {
 	host, invoice := dunning.By{Actor: "self-check é世", Role: dunning.Host}, id+"/1"
 	issued := dunning.Issued{By: host, Invoice: invoice, Amount: 1<<63 - 1}

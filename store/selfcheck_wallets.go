@@ -16,10 +16,9 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// SelfCheckWallets is [SelfCheck] for a store that has wallets: a wallet, a
-// transaction that was submitted, its output, a lease, the trail, and a change of
-// a version that is stored no longer. It does not look at blocks, since that of
-// another process may come between, at conflicts, or at two transactions at once.
+// SelfCheckWallets is [SelfCheck] for a store that has wallets. It checks a wallet, a transaction that was submitted,
+// its output, a lease, the trail, and a change of a version that is no longer stored. It does not check blocks, since a
+// block of another process may come between, conflicts, or two transactions at once.
 func SelfCheckWallets[T WalletUnit](ctx context.Context, s Store[T]) error {
 	id := uuid.New()
 	w := utxo.WalletID(binary.BigEndian.Uint64(id[:])>>1 | 1)

@@ -12,16 +12,14 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// SelfCheckWithdrawals is [SelfCheck] for a store that has withdrawals. It makes
-// one payment with all that money depends on, and compares what comes back: a
-// hot wallet with its reservation, a request, a job with its claim (fence, end of
-// the lease, slot), a nonce, the signed bytes, the attempt, the trails. Then it
-// asks for what must be refused: a change of a version that is stored no longer,
-// a second claim, a second job in a slot, a second owner of a nonce, a write in a
-// View. Everything is taken back.
+// SelfCheckWithdrawals is [SelfCheck] for a store that has withdrawals. It makes one payment with all that money
+// depends on, and compares what comes back: a hot wallet with its reservation, a request, a job with its claim (fence,
+// end of the lease, slot), a nonce, the signed bytes, the attempt, the trails. Then it tries what must be refused: a
+// change of a version that is no longer stored, a second claim, a second job in a slot, a second owner of a nonce, a
+// write in a View. Everything is taken back.
 //
-// It does not look at what takes two transactions at once, a crash or a restore:
-// locks, the order of the feed, whether a commit lasts. Package storetest does.
+// It does not check what takes two transactions at once, a crash or a restore: locks, the order of the feed, whether a
+// commit lasts. Package storetest does.
 func SelfCheckWithdrawals[T WithdrawalUnit](ctx context.Context, s Store[T]) error {
 	p := withdrawal.DefaultPolicy()
 	chain, wallet, requests := uuid.New(), uuid.New(), [2]uuid.UUID{uuid.New(), uuid.New()}
@@ -180,9 +178,8 @@ func (c *paymentCheck) due(w withdrawal.Withdrawal, n int) {
 	})
 }
 
-// isStored compares an aggregate with what is read, but for the wallet, which
-// others move; its reservation and its next nonce are compared by themselves while
-// the first request has it alone.
+// isStored compares an aggregate with what is read, except the wallet, which others change meanwhile. The wallet's
+// reservation and next nonce are compared separately while only the first request uses it.
 func (c *paymentCheck) isStored(n int, w withdrawal.Withdrawal) {
 	c.then(func() error {
 		loaded, err1 := c.service.Get(context.Background(), w.Request.ID)

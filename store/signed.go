@@ -10,15 +10,15 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// SignedMessage is the message of the line that [Withdrawals] and [Batches] write at Info to
-// [slog.Default] when signed bytes are on file, before the call returns that lets a worker send them:
-// of Prepared, Rebumped, BatchPrepared and BatchReplaced. Its attributes are wallet, nonce or input,
-// hash, event, chain, and request or batch. What was sent has such a line, so that lines that are kept
-// off the machine say after a restore how far was signed, see [withdrawal.PayerLog].
+// SignedMessage is the message of the line that [Withdrawals] and [Batches] write at Info to [slog.Default] once signed
+// bytes are on file by Prepared, Rebumped, BatchPrepared or BatchReplaced, before the call that lets a worker send them
+// returns. Its attributes are wallet, nonce or input, hash, event, chain, and request or batch. Every transaction that
+// was sent has such a line. So if the lines are kept off the machine, they say after a restore up to which nonce was
+// signed, see [withdrawal.PayerLog].
 //
-// Nothing is written where the commit has failed. A line may be of bytes that are not on file after
-// [ErrUnknownCommit], and where the caller's own transaction ends otherwise, as within one the line comes
-// before its commit. It may come twice for an event that was sent twice.
+// Nothing is written if the commit has failed. A line may be about bytes that are not on file after [ErrUnknownCommit],
+// and if the caller's own transaction fails, since within it the line comes before the commit. A line may come twice
+// for an event that was sent twice.
 const SignedMessage = "settle: signed bytes are on file"
 
 // signed writes the lines of commands whose transaction has ended with err, which left as.

@@ -8,9 +8,8 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// ErrUnknownCommit: the connection was lost while a commit was under way. The
-// change may have landed or not. [Store.Update] never repeats it: send the same
-// event again; if it had landed, it is a no-op.
+// ErrUnknownCommit: the connection was lost while a commit was under way. The change may have landed or not.
+// [Store.Update] never repeats it: send the same event again; if it had landed, the second one changes nothing.
 var ErrUnknownCommit = errors.New("connection lost during commit: it may have landed")
 
 // ErrRetry: the database let another transaction go first (a deadlock, a
@@ -23,19 +22,14 @@ var ErrRetry = errors.New("another transaction was in the way: begin again")
 // adapters of this module, or the interface of one domain for a host's own.
 // Every method is safe for concurrent use.
 type Store[T any] interface {
-	// Update runs fn atomically: all of it lands or none, also when fn
-	// panics, ctx is cancelled or the process dies. When it returns nil, the
-	// change survives a crash and a power cut (SQLite in WAL mode:
-	// synchronous=FULL; PostgreSQL: synchronous_commit not off): an intent
-	// that is lost after its effect is paid again. fn may run more than once
-	// and must have no other effects. Every record that fn saves must be at
-	// the version that it read; otherwise fn runs again, where it has read in
-	// this transaction and would read anew, or the error is
-	// [statemachine.ErrConflict]. A write that was refused ends the
-	// transaction: Update returns its error even if fn does not. Records that
-	// are read and not written are not checked. The unit is valid until fn
-	// returns. fn must not begin another transaction of the same store: with
-	// one writer at a time it would wait for itself.
+	// Update runs fn atomically: all of its writes land or none, also when fn panics, ctx is cancelled or the process
+	// dies. When Update returns nil, the change survives a crash and a power cut (SQLite in WAL mode: synchronous=FULL;
+	// PostgreSQL: synchronous_commit not off): an intent that is lost after its effect is paid again. fn may run more
+	// than once and must have no other effects. Every record that fn saves must be at the version that fn read.
+	// Otherwise fn runs again, if a new run would read the record anew, or the error is [statemachine.ErrConflict]. A
+	// write that was refused ends the transaction: Update returns its error even if fn does not. Records that are read
+	// and not written are not checked. The unit is valid until fn returns. fn must not begin another transaction of the
+	// same store: with one writer at a time it would wait for itself.
 	Update(ctx context.Context, fn func(T) error) error
 	// View runs fn on one consistent state. Nothing can be written.
 	View(ctx context.Context, fn func(T) error) error

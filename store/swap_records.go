@@ -29,11 +29,9 @@ type SwapRecords[A any] interface {
 	// Get returns the items with these ids, in their order; an unknown one is
 	// zero.
 	Get(ids ...string) ([]A, error)
-	// Due returns up to limit (1 to [MaxPage]) items that a worker may claim at
-	// now ([swap.Item.Due]), as Get does, in the order of [swap.CompareDue]. They
-	// stay locked until the transaction ends; what another transaction holds is
-	// skipped. One that cannot be read is left out; Get names it. In a View it is
-	// [statemachine.ErrIllegal].
+	// Due returns up to limit (1 to [MaxPage]) items that a worker may claim at now ([swap.Item.Due]), as Get does, in
+	// the order of [swap.CompareDue]. They stay locked until the transaction ends; items that another transaction holds
+	// are skipped. An item that cannot be read is left out; Get names it. In a View it is [statemachine.ErrIllegal].
 	Due(now time.Time, limit int) ([]A, error)
 	// Overslept returns up to limit items whose [swap.Item.DueAt] is after latest: a clock that
 	// was ahead has set it. Otherwise as Due.
@@ -46,9 +44,8 @@ type SwapRecords[A any] interface {
 	// HeldBy pages through the ids of the items whose lease names a holder,
 	// ended or not, in byte order, behind an id.
 	HeldBy(holder, after string, limit int) ([]string, error)
-	// Oldest returns the time of the oldest item that the waterline waits for
-	// (see [swap.Record]); vanished is since when what has vanished is
-	// left out. Zero if there is none.
+	// Oldest returns the time of the oldest item that the waterline waits for (see [swap.Record]), zero if there is
+	// none. Items that vanished at or before vanished are left out.
 	Oldest(vanished time.Time) (time.Time, error)
 	// Save writes changes of different items; all of them, or none.
 	//
@@ -82,9 +79,8 @@ type SwapRecords[A any] interface {
 
 // SwapHouse stores what concerns all swaps.
 type SwapHouse interface {
-	// Control returns the one row; zero before the first save. With lock no other
-	// transaction locks or writes it until this one ends; in a View that is
-	// [statemachine.ErrIllegal].
+	// Control returns the control row; zero before the first save. With lock no other transaction locks or writes it
+	// until this one ends; in a View that is [statemachine.ErrIllegal].
 	Control(lock bool) (swap.Control, error)
 	// SaveControl writes the row by compare-and-swap on its version.
 	SaveControl(old, now swap.Control) error
@@ -102,9 +98,9 @@ type SwapHouse interface {
 	// Close writes who has dealt with a discrepancy of no item, by its key;
 	// [statemachine.ErrNotFound] if there is none.
 	Close(swap.Discrepancy) error
-	// Discrepancies pages through all, oldest first, after a cursor from 0, and
-	// returns that of the last one; an empty page returns the cursor given. A cursor below
-	// 0 is [statemachine.ErrInvalid], and so is a limit that is not 1 to [MaxPage].
+	// Discrepancies pages through all discrepancies, oldest first, after a cursor from 0, and returns the cursor behind
+	// the last one; an empty page returns the cursor that was given. A cursor below 0 is [statemachine.ErrInvalid], and
+	// so is a limit that is not 1 to [MaxPage].
 	Discrepancies(after int64, limit int) (page []swap.Discrepancy, cursor int64, err error)
 	// Stats counts what the fields of [swap.Stats] say.
 	Stats(now time.Time, window time.Duration) (swap.Stats, error)

@@ -47,18 +47,15 @@ func (s *Swaps) Control(ctx context.Context) (swap.Control, error) {
 	return read(ctx, s.view, func(tx SwapUnit) (swap.Control, error) { return tx.SwapHouse().Control(false) })
 }
 
-// Restored says that this store is empty or was restored from a copy: nothing
-// goes out until the vault's own history on both chains was scanned completely,
-// and for an item of before, stored or not, until it was looked back for. A host
-// calls it at its first start, and after each restore, before any worker; see
-// [Swaps.Scanned] for when a scan counts again. The store's clock must not be behind
-// that of the copy, nor the chains', by more than [swap.Policy].WaterlineMargin. References
-// go on above all that was drawn before. What came in before is stored after
-// [Swaps.MissingSaid]. Restored of package sqlstore does this too, in its own commit, and a
-// direction then begins with Start: see [swap.Control.Unsettled].
+// Restored says that this store is empty or was restored from a copy. Then nothing goes out until the vault's own
+// history on both chains was scanned completely; and nothing goes out for an item that is older than the restore,
+// stored or not, until it was looked back for. A host calls Restored at its first start, and after each restore, before
+// any worker; see [Swaps.Scanned] for when a scan counts again. The store's clock must not be behind the copy's, nor
+// the chains', by more than [swap.Policy].WaterlineMargin. References go on above all that were drawn before. Transfers
+// that came in before are stored only after [Swaps.MissingSaid]. Restored of package sqlstore does this too, in its own
+// commit; there a direction begins only with Start: see [swap.Control.Unsettled].
 //
-// by is an operator, whose call is in the journal, or the system; anybody else is
-// [statemachine.ErrForbidden].
+// by is an operator, whose call is in the journal, or the system; anybody else is [statemachine.ErrForbidden].
 func (s *Swaps) Restored(ctx context.Context, by swap.By) (c swap.Control, err error) {
 	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "Restored", func(tx SwapUnit) error {
 		c, err = changeControl(tx, func(c swap.Control, now time.Time) (swap.Control, error) {
@@ -69,9 +66,9 @@ func (s *Swaps) Restored(ctx context.Context, by swap.By) (c swap.Control, err e
 	return c, err
 }
 
-// MissingSaid says, after a restore, that the finished items which the copy does not have are
-// stored, by [swap.Policy.RecoverMissing], or that there are none. Until then what came in
-// before is [swap.ErrUnsettled], and the waterline waits with it. by is as in [Swaps.Restored].
+// MissingSaid says, after a restore, that the finished items which the copy does not have are stored, by
+// [swap.Policy.RecoverMissing], or that there are none. Until then a transfer that came in before is
+// [swap.ErrUnsettled], and the waterline waits with it. by is as in [Swaps.Restored].
 func (s *Swaps) MissingSaid(ctx context.Context, by swap.By) (c swap.Control, err error) {
 	err = call(ctx, s.update, by, DomainSwaps, "swap control", "swaps", "MissingSaid", func(tx SwapUnit) error {
 		c, err = changeControl(tx, func(c swap.Control, now time.Time) (swap.Control, error) {
@@ -139,9 +136,9 @@ func changeControl(tx SwapUnit, change func(swap.Control, time.Time) (swap.Contr
 	return c, err
 }
 
-// Waterline returns how far a history is known, and the scan that is to be made
-// next: when it began, and from when on. A host reads it before it asks a node, fills
-// the scan with what it has read, and reports it by [Swaps.Scanned].
+// Waterline returns how far a history is known, and the next scan to make, with the time when it begins and the time
+// from which it reads. A host calls it before it asks a node, fills the scan with what it has read, and reports it by
+// [Swaps.Scanned].
 func (s *Swaps) Waterline(ctx context.Context, chain swap.Chain, own bool) (w swap.Waterline, next swap.Scan, err error) {
 	err = s.view(ctx, func(tx SwapUnit) error {
 		now, err := tx.Now()
@@ -158,12 +155,11 @@ func (s *Swaps) Waterline(ctx context.Context, chain swap.Chain, own bool) (w sw
 	return w, next, err
 }
 
-// Scanned reports a scan of a history, after all that it found was stored: the
-// waterline moves if the scan is complete, and a complete one of the vault's own
-// history counts as such. After [Swaps.Restored] it counts only if it began later than
-// [swap.Policy].WaterlineMargin + Lease + CallTimeout, when nobody may still send what was begun before,
-// and from a scan that [Swaps.Waterline] gave since: until then the host goes on scanning. A scan that began in the future is
-// [statemachine.ErrInvalid].
+// Scanned reports a scan of a history, after everything that it found was stored: the waterline moves if the scan is
+// complete, and a complete scan of the vault's own history is recorded as such. After [Swaps.Restored] the scan counts
+// only if [Swaps.Waterline] gave it since, and if it began more than [swap.Policy].WaterlineMargin + Lease +
+// CallTimeout later, when nobody may still send a transaction that was begun before; until then the host goes on
+// scanning. A scan that began in the future is [statemachine.ErrInvalid].
 func (s *Swaps) Scanned(ctx context.Context, chain swap.Chain, own bool, scan swap.Scan) (w swap.Waterline, err error) {
 	if !chain.Valid() {
 		return w, fmt.Errorf("%w: a scan is of a chain", statemachine.ErrInvalid)
@@ -225,9 +221,8 @@ func (s *Swaps) AcceptGap(ctx context.Context, chain swap.Chain, from, to time.T
 	return w, err
 }
 
-// Outbound stores one transaction of the vault's own history: with the item that
-// its memo or reference names, or as one that names none. The reference counter is
-// raised to its reference.
+// Outbound stores one transaction of the vault's own history: with the item that its memo or reference names, or as one
+// that names no item. The reference counter is raised to its reference.
 func (s *Swaps) Outbound(ctx context.Context, by swap.By, seen swap.Sighting) error {
 	return s.update(ctx, func(tx SwapUnit) error {
 		in := s.Within(tx)
@@ -279,10 +274,9 @@ func saw(tx SwapUnit, seen swap.Sighting) error {
 	return err
 }
 
-// Named returns the item that an outbound names by its memo or reference, or that it was
-// filed for, and that is stored; the direction is 0 and id empty if there is none. What
-// is not what the item with its reference pays ([swap.Policy].Misfit) names nobody by it,
-// unless that item cannot be read.
+// Named returns the stored item that an outbound names by its memo or reference, or for which it was filed; the
+// direction is 0 and id empty if there is none. An outbound that is not what the item with its reference pays
+// ([swap.Policy].Misfit) names no item by its reference, unless that item cannot be read.
 func (s *Swaps) Named(ctx context.Context, seen swap.Sighting) (d swap.Direction, id string, err error) {
 	err = s.view(ctx, func(tx SwapUnit) (err error) {
 		d, id, err = named(tx, s.policy, &seen)
@@ -372,9 +366,8 @@ func (s *Swaps) Alerts(ctx context.Context, window time.Duration, limits swap.Th
 	return swap.Alerts(stats, limits), nil
 }
 
-// Acknowledge says by an operator's name that a discrepancy of no item was dealt
-// with, so that its alert ends. Those of an item are dealt with by
-// [swap.Acknowledged].
+// Acknowledge says, in an operator's name, that a discrepancy which belongs to no item was dealt with, so that its
+// alert ends. Discrepancies of an item are dealt with by [swap.Acknowledged].
 func (s *Swaps) Acknowledge(ctx context.Context, operator string, d swap.Discrepancy) error {
 	by := swap.By{Actor: operator, Role: swap.Operator}
 	return call(ctx, s.update, by, DomainSwaps, "swap discrepancy", d.Key, "Acknowledge", func(tx SwapUnit) error {

@@ -23,15 +23,14 @@ type SwitchRecords interface {
 	// List pages through the rows in byte order of their scopes, behind one. A limit is
 	// 1 to [MaxPage], else it is [statemachine.ErrInvalid].
 	List(after switches.Scope, limit int) ([]switches.Switch, error)
-	// Ask is what counts for a scope, see [switches.Of]. Who begins something asks in the
-	// transaction that begins it. In an Update it holds [switches.Everything] and the
-	// scope until the transaction ends, shared with all others who ask, and it reads once
-	// it holds them: no state of before. In a View it only reads.
+	// Ask returns the state that counts for a scope, see [switches.Of]. A transaction that begins something asks before
+	// it does. In an Update Ask locks [switches.Everything] and the scope until the transaction ends, shared with all
+	// others who ask, and reads only under these locks, so that the answer is not an older state. In a View it only
+	// reads.
 	Ask(scope switches.Scope) (switches.State, error)
-	// Open returns the transactions that asked for a scope, or for any one for
-	// [switches.Everything], and have not ended. It waits for none of them: if there is
-	// none, whoever asks from then on sees what was committed before this transaction
-	// began. A store with one writer at a time has none. In a View it is
+	// Open returns the transactions that asked for a scope (or, with [switches.Everything], for any scope) and have not
+	// ended. It waits for none of them. If there is none, every transaction that asks from then on sees what was
+	// committed before this transaction began. A store with one writer at a time has none. In a View it is
 	// [statemachine.ErrIllegal].
 	Open(scope switches.Scope) ([]OpenTransaction, error)
 	// Save writes changes of different scopes, all of them or none, by compare-and-swap

@@ -8,16 +8,15 @@ import (
 	"github.com/settlehq/settle/statemachine/switches"
 )
 
-// Switches is the switch that stops payments, of package switches: everything, a
-// chain, a direction of swaps, charges, relays. It is safe for concurrent use.
+// Switches is the switch that stops payments, of package switches: everything, a chain, a direction of swaps, charges,
+// relays. It is safe for concurrent use.
 //
-// Every command may be repeated: what is so already changes nothing. After
-// [ErrUnknownCommit] a caller sends it again. Actor and role of an event come from the
-// caller, the time of an event is the store's.
+// Every command may be repeated: a command that asks for what is so already changes nothing. After [ErrUnknownCommit] a
+// caller sends it again. Actor and role of an event come from the caller, the time of an event is the store's.
 //
-// What begins, and what is to be sent, asks the switch in its own transaction. So a stop
-// that is committed refuses all that asks later, in every process, whatever policy it
-// has; no worker is told, and none has to be restarted.
+// A transaction that begins something, or hands something out to be sent, asks the switch. So once a stop is committed
+// it refuses every transaction that asks later, in every process, whatever policy the process has; no worker is told,
+// and none has to be restarted.
 type Switches struct {
 	switchCore
 	joined bool // in a transaction that its caller commits
@@ -107,18 +106,17 @@ func (e everything) fill(_ *switches.Switch, ev switches.Event) (switches.Event,
 
 func (e everything) follow(*switches.Change) error { return nil }
 
-// Within returns the service inside a transaction that the caller has begun and will
-// end; its methods then commit nothing themselves. A stop holds from that commit on, so
-// Stop does not say there whether it is quiet: ask Quiet of the service that commits,
-// afterwards.
+// Within returns the service inside a transaction that the caller has begun and will end; its methods then commit
+// nothing themselves. A stop holds from the caller's commit on, so Stop does not say there whether earlier transactions
+// have ended: call Quiet afterwards, on the service outside of the transaction.
 func (s *Switches) Within(tx SwitchUnit) *Switches { return &Switches{s.within(tx), true} }
 
 // Quiet says since when nothing has begun that a stop refuses.
 type Quiet struct {
-	// Since: whatever asked the switch before has ended, and whatever asks later is
-	// refused. Zero: Open names transactions that asked before and have not ended; each
-	// may still begin, or send, what it asked for. A claim to send bytes on file again reads the
-	// switch without being waited for: one that was under way may hand them out after Since.
+	// Since is when every transaction that had asked the switch before the stop had ended; every later one is refused.
+	// Zero: Open names transactions that asked before and have not ended; each may still begin, or send, what it asked
+	// for. One claim is not waited for: a claim to send bytes on file again, which was under way, may hand them out
+	// after Since.
 	Since time.Time
 	Open  []OpenTransaction
 }
@@ -129,17 +127,15 @@ const (
 	askAgain = 50 * time.Millisecond
 )
 
-// Stop stops a scope. The row is committed at once, whatever else is under way: every
-// transaction that asks later is refused. Then Stop looks for at most 5 s whether those
-// that asked before have ended, as [Switches.Quiet] does, and says so. The stop holds
-// whatever it says, and also where it returns the switch with an error: then only the
-// second part has failed.
+// Stop stops a scope. The row is committed at once, whatever else is under way: every transaction that asks later is
+// refused. Then Stop looks for at most 5 s whether the transactions that asked before have ended, as [Switches.Quiet]
+// does, and returns the answer. The stop holds whatever this answer is, and also if Stop returns the switch with an
+// error: then only the second part has failed.
 //
 // A worker that has signed bytes in hand at that moment may still send them.
 //
-// The stop waits for whoever locks the tables settle_switches, transitions or
-// settle_journal as a whole, such as CREATE INDEX without CONCURRENTLY, and on SQLite for
-// the one writer that a database has.
+// The stop waits for whoever locks the tables settle_switches, transitions or settle_journal as a whole, such as CREATE
+// INDEX without CONCURRENTLY, and on SQLite for the one writer that a database has.
 func (s *Switches) Stop(ctx context.Context, ev switches.Stopped) (switches.Switch, Quiet, error) {
 	is, err := s.Do(ctx, ev.Scope, ev)
 	if err != nil || s.joined {
@@ -149,9 +145,9 @@ func (s *Switches) Stop(ctx context.Context, ev switches.Stopped) (switches.Swit
 	return is, quiet, err
 }
 
-// Quiet looks whether all transactions that asked the switch of a scope have ended, again
-// and again for at most wait, and at least once. It stops nobody and waits in no queue.
-// It may be asked at any time, and says something of a stop only once that is committed.
+// Quiet looks whether all transactions that asked the switch of a scope have ended, again and again for at most wait,
+// and at least once. It stops nobody and waits for no lock. It may be called at any time, but its answer is about a
+// stop only once the stop is committed.
 func (s *Switches) Quiet(ctx context.Context, scope switches.Scope, wait time.Duration) (Quiet, error) {
 	if err := scope.Validate(); err != nil {
 		return Quiet{}, err
@@ -187,11 +183,10 @@ func (s *Switches) Quiet(ctx context.Context, scope switches.Scope, wait time.Du
 	}
 }
 
-// Start lowers the level of a scope, or ends its recovery, see [switches.Started]. The recovery
-// of a chain does not end while something stands open that may have been paid before the
-// restore: that is [switches.ErrUnsettled], of a chain in a [withdrawal.UnsettledError] with the
-// first open point. [Withdrawals.Unsettled] has all of them. Of relays see [Relays.Resync].
-// What waits is offered again when a worker asks the next time.
+// Start lowers the level of a scope, or ends its recovery, see [switches.Started]. While something that may have been
+// paid before the restore is not settled, the recovery does not end: Start is [switches.ErrUnsettled], for a chain in a
+// [withdrawal.UnsettledError] with the first open point. [Withdrawals.Unsettled] returns all points. For relays see
+// [Relays.Resync]. Work that waited is offered again when a worker asks the next time.
 func (s *Switches) Start(ctx context.Context, ev switches.Started) (switches.Switch, error) {
 	return s.Do(ctx, ev.Scope, ev)
 }
@@ -226,16 +221,14 @@ func (s *Switches) List(ctx context.Context, after switches.Scope, limit int) ([
 	return read(ctx, s.view, func(tx SwitchUnit) ([]switches.Switch, error) { return tx.Switches().List(after, limit) })
 }
 
-// Trail returns the audit trail of a scope, oldest first, after replaying it through the
-// table: one that does not end in the stored level and version is
-// [statemachine.ErrCorrupt].
+// Trail returns the audit trail of a scope, oldest first, after replaying it through the table: a trail that does not
+// end in the stored level and version is [statemachine.ErrCorrupt].
 func (s *Switches) Trail(ctx context.Context, scope switches.Scope) ([]statemachine.Transition[switches.Scope], error) {
 	return s.trail(ctx, scope)
 }
 
-// Audit checks the invariants of a page of switches, see [switches.Check], behind a
-// scope. It returns the last one for the next page, empty at the end, and all that it
-// found wrong.
+// Audit checks the invariants of a page of switches, see [switches.Check], behind a scope. It returns the last scope
+// for the next page, empty at the end, and everything that it found wrong.
 func (s *Switches) Audit(ctx context.Context, after switches.Scope, limit int) (last switches.Scope, err error) {
 	return s.audit(ctx, func(tx SwitchUnit) ([]switches.Scope, error) {
 		all, err := tx.Switches().List(after, limit)

@@ -14,11 +14,10 @@ import (
 	"github.com/settlehq/settle/store/worker"
 )
 
-// Tenants runs the rules of package dunning on a store: load, apply, save. Each
-// method is one transaction. A churn deactivates every active relay of the tenant
-// in its own commit. A host that makes or activates one sends
-// [dunning.Provisioned] in the same transaction, see [Tenants.Within]: then no
-// churn misses it, and a churned tenant gets none. It is safe for concurrent use.
+// Tenants runs the rules of package dunning on a store: load, apply, save. Each method is one transaction. A churn
+// deactivates every active relay of the tenant in its own commit. A host that makes or activates a relay sends
+// [dunning.Provisioned] in the same transaction, see [Tenants.Within]: then no churn misses the relay, and a churned
+// tenant gets none. Tenants is safe for concurrent use.
 //
 // Commands and times are as with [Relays].
 type Tenants struct {
@@ -33,10 +32,9 @@ type (
 	tenantAggregate = aggregate[TenantUnit, string, string, dunning.Account, dunning.Event, dunning.Change]
 )
 
-// NewTenants returns the service for a store of any transaction type that has
-// tenants and relays. Subscribers of relays hear of those that a churn
-// deactivates. A policy that [dunning.Policy.Validate] refuses, and no relays, are
-// [statemachine.ErrInvalid].
+// NewTenants returns the service for a store of any transaction type that has tenants and relays. Subscribers of relays
+// hear of the relays that a churn deactivates. If relays is nil, or [dunning.Policy.Validate] refuses the policy,
+// NewTenants returns [statemachine.ErrInvalid].
 func NewTenants[T TenantUnit](s Store[T], relays *Relays, p dunning.Policy) (*Tenants, error) {
 	if err := errors.Join(p.Validate(), lacks(s, DomainRelays)); err != nil {
 		return nil, err
@@ -192,10 +190,9 @@ func (s *Tenants) List(ctx context.Context, after string, limit int) ([]string, 
 	return read(ctx, s.view, func(tx TenantUnit) ([]string, error) { return tx.Tenants().List(after, limit) })
 }
 
-// Reconcile sends StepBegun to those of up to limit tenants behind an id whose next
-// step was put off too far by a clock that was ahead, see
-// [dunning.Policy.Overslept]. It returns the last id that it looked at, empty at
-// the end. [TenantWork] does so by itself.
+// Reconcile looks at up to limit tenants behind an id, and sends StepBegun to those whose next step was put off too far
+// by a clock that was ahead, see [dunning.Policy.Overslept]. It returns the last id that it looked at, empty at the
+// end. [TenantWork] does so by itself.
 func (s *Tenants) Reconcile(ctx context.Context, by dunning.By, after string, limit int) (last string,
 	changed []dunning.Account, refused, err error) {
 	return s.sweepPage(ctx, func(tx TenantUnit) ([]string, error) { return tx.Tenants().List(after, limit) },
@@ -278,18 +275,15 @@ func (s *Tenants) Alerts(ctx context.Context, limits dunning.Thresholds) ([]stat
 	return dunning.Alerts(stats, limits), nil
 }
 
-// TenantWork is the work of a biller for [worker.Run]: tenants for whom something is
-// due, or whose step a clock that was ahead has put off too far, each put off by [dunning.Policy.Hold] so that no other process begins it
-// too. Work holds the store's time of its claim: the handler takes
-// [dunning.Policy.Next] at that time, stores an intent with [Tenants.DoHeld] before
-// its effect and the answer with [Tenants.Do] behind it, and goes on until nothing
-// is owed or its context is done: then it sends nothing any more, since another
-// process may be at it. Where an intent is refused it returns: the tenant
-// is due again at once, or at the end of [dunning.Policy].Hold.
+// TenantWork is the work of a biller for [worker.Run]: tenants for whom something is due, or whose step a clock that
+// was ahead has put off too far. A claim puts each tenant off by [dunning.Policy.Hold], so that no other process begins
+// the step too. Work holds the store's time of its claim. The handler takes [dunning.Policy.Next] at that time, stores
+// an intent with [Tenants.DoHeld] before its effect and the answer with [Tenants.Do] after it, and goes on until
+// nothing is owed or its context is done. Then it sends nothing any more, since another process may have the tenant. If
+// an intent is refused the handler returns: the tenant is due again at once, or at the end of [dunning.Policy].Hold.
 //
-// Each process has a name of its own, an earlier life of it included: an intent
-// is its actor's, who may repeat it after a lost answer. Two processes of one name
-// would take each other's intent for their own, and both would charge and write.
+// Each process, and each run of one, has a name of its own: an intent belongs to its actor, who may repeat it after a
+// lost answer. Two processes of one name would take each other's intent for their own, and both would charge and write.
 type TenantWork struct {
 	*Tenants
 	holder

@@ -11,10 +11,9 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// trail returns the audit trail of a record, oldest first, after replaying it
-// through its table and comparing the end with what is stored. Of a record that
-// its aggregate does not hold any more only the status is compared, with the one
-// that such records have.
+// trail returns the audit trail of a record, oldest first, after replaying it through its table and comparing the end
+// with the stored record. If the record's aggregate no longer holds it, such as an earlier job, only its status is
+// compared, with the one status that such records have.
 func (s *core[T, K, L, A, E, C]) trail(ctx context.Context, id L) ([]statemachine.Transition[L], error) {
 	return read(ctx, s.view, func(tx T) ([]statemachine.Transition[L], error) {
 		lines, err := s.of.records(tx).Transitions(id)

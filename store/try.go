@@ -70,9 +70,9 @@ func (s *core[T, K, L, A, E, C]) moves(was, is *A) (all []TriedMove) {
 	return all
 }
 
-// Try says what [Withdrawals.Do] would do, or its refusal: a dry run that a user of the
-// database who may only read can make. It stores nothing, and nothing is in the journal.
-// Without moves it is so already.
+// Try says what [Withdrawals.Do] would do, or how it would refuse: a dry run, also for a database user who may only
+// read. It stores nothing, and nothing is in the journal. If it returns no moves, the request is already as the events
+// ask.
 func (s *Withdrawals) Try(ctx context.Context, request uuid.UUID, events ...withdrawal.Event) (withdrawal.Withdrawal, []TriedMove, error) {
 	return s.withdrawalCore.try(ctx, request, events)
 }

@@ -80,10 +80,9 @@ func (h holder) Check() error {
 	return nil
 }
 
-// turn stores results and claims up to n more items, or none for 0, in one
-// transaction. The results are judged by what is stored. claim adds its steps to b,
-// must begin anew each time that it is called, and returns for how long nothing else
-// is due. Now and then a transaction behind it notes that the worker of this name is alive.
+// turn stores results and claims up to n more items, or none for 0, in one transaction. The results are judged by what
+// is stored. claim adds its steps to b, must begin anew each time that it is called, and returns for how long nothing
+// else is due. Now and then a further transaction notes that the worker of this name is alive.
 func (s *core[T, K, L, A, E, C]) turn(ctx context.Context, name string, done []command[K, A, E], n int,
 	claim func(b *batch[T, K, L, A, E, C]) (time.Duration, error)) (next time.Time, err error) {
 	if n != 0 {
@@ -194,9 +193,9 @@ func claim[T Journaled, K, L comparable, A any, E spoken, C, W any](b *batch[T, 
 	return all, pause(len(due), n, b.now, next, of.most), err
 }
 
-// dueAndAhead returns what is due, and behind it, where that does not fill the limit, what is due
-// later than by any rule: a clock that was ahead has put it off. find is asked with a limit, and
-// for what is ahead with the latest time that a rule may have given.
+// dueAndAhead returns the items that are due and, if these do not fill the limit, items whose due time is later than
+// any rule sets: a clock that was ahead has put them off. find is called with a limit, and for the latter with the
+// latest time that a rule may have set.
 func dueAndAhead[A any](find func(ahead time.Time, limit int) ([]A, error), latest time.Time, limit int) ([]A, error) {
 	due, err := find(time.Time{}, limit)
 	if err != nil || len(due) >= limit {
@@ -206,9 +205,8 @@ func dueAndAhead[A any](find func(ahead time.Time, limit int) ([]A, error), late
 	return append(due, ahead...), err
 }
 
-// sweep sends an event to each aggregate that due returns. One whose event is
-// refused is left as it is and named in refused; the others are swept all the
-// same.
+// sweep sends an event to each aggregate that due returns. An aggregate that refuses the event is left as it is and
+// named in refused; the others are swept all the same.
 func (s *core[T, K, L, A, E, C]) sweep(ctx context.Context, due func(tx T, now time.Time) ([]A, error),
 	ev E) (swept []A, refused error, err error) {
 	var refusals []error
@@ -263,9 +261,8 @@ func (s *core[T, K, L, A, E, C]) sweepPage(ctx context.Context, page func(T) ([]
 // revokePage is how many leases one transaction of a revocation ends.
 const revokePage = 100
 
-// revoke sends an event to each aggregate that held returns, in pages: those of
-// which a holder has a lease, behind one, at most limit. It returns how many lost
-// it, and what was refused.
+// revoke sends an event to the aggregates of which a holder has a lease, in pages: held returns at most limit of them
+// behind one. revoke returns how many lost their lease, and the refusals.
 func (s *core[T, K, L, A, E, C]) revoke(ctx context.Context, held func(tx T, after *A, limit int) ([]A, error), ev E) (n int, err error) {
 	var refusals []error
 	for after, found := (*A)(nil), revokePage; found == revokePage; {
@@ -316,9 +313,8 @@ func (s *core[T, K, L, A, E, C]) heldBy(ids func(tx T, after K, limit int) ([]K,
 	}
 }
 
-// pause is how long to wait for more of what is due: not at all where found
-// filled the limit, else until next, which is zero where nothing is scheduled,
-// but at most for so long.
+// pause is how long to wait before asking for due items again: not at all if found filled the limit, else until next,
+// which is zero if nothing is scheduled, but at most for most.
 func pause(found, limit int, now, next time.Time, most time.Duration) time.Duration {
 	switch {
 	case found >= limit:
@@ -329,9 +325,8 @@ func pause(found, limit int, now, next time.Time, most time.Duration) time.Durat
 	return max(0, min(next.Sub(now), most))
 }
 
-// renewLeases moves the ends of the leases of items, by renew, and names the
-// items whose lease is lost. lease returns the lease of an item's record, without an
-// end.
+// renewLeases moves the ends of the leases of items, by renew, and names the items whose lease is lost. lease returns
+// the lease of an item's record, without its end.
 func renewLeases[T Clock, K comparable, W any](ctx context.Context, update func(context.Context,
 	func(T) error) error, items []worker.Item[W],
 	length time.Duration, lease func(*W) Lease[K], renew func(tx T, now time.Time, leases ...Lease[K]) ([]K, error)) error {
@@ -359,9 +354,8 @@ func renewLeases[T Clock, K comparable, W any](ctx context.Context, update func(
 	return renewed(items, began.Add(length), func(i *worker.Item[W]) bool { return gone[lease(&i.Work).ID] })
 }
 
-// extend sends ev once more to the aggregates of items, which puts them off for so
-// long. An item is lost if the stored aggregate, which is the second one, does not go
-// on with its work.
+// extend sends ev, which puts an aggregate off for length, once more to the aggregates of items. An item is lost if
+// goesOn says that the stored aggregate, its second argument, no longer is the item's work.
 func extend[T Journaled, K, L comparable, A any, E spoken, C, W any](ctx context.Context, s *core[T, K, L, A, E, C],
 	items []worker.Item[W], length time.Duration,
 	of func(*W) *A, ev E, goesOn func(was, is *A) bool) error {

@@ -24,9 +24,9 @@ import (
 // ErrUnimplemented: the port of a host lacks a method that was added to it later.
 var ErrUnimplemented = errors.New("the port does not have this method")
 
-// Unimplemented is what the ports of this file have in common. A host that writes a
-// port of its own embeds one of them, so that its port goes on compiling when a later
-// release adds a method. Every method returns an error that names it.
+// Unimplemented is the common part of the types in this file, one for each port. A host that writes a port of its own
+// embeds the port's type, so that its port goes on compiling when a later release adds a method. Every method returns
+// an error that names it.
 type Unimplemented struct {
 	Cause error // which every error wraps; nil means [ErrUnimplemented]
 }

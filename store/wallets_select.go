@@ -22,18 +22,16 @@ type Spend struct {
 	Duration time.Duration // of the lease, > 0
 }
 
-// SelectAndLease chooses coins and leases all of them in one transaction, so two callers never
-// get the same coin. Coins that the lock has leased already may be chosen again; its other leases
-// are released. So a call that is repeated holds exactly the coins that it returns, and a lock is
-// for one payment only.
+// SelectAndLease chooses coins and leases all of them in one transaction, so two callers never get the same coin. Coins
+// that the lock has leased already may be chosen again; its other leases are released. So a call that is repeated holds
+// exactly the coins that it returns, and a lock is for one payment only.
 //
-// Once the payment is submitted its coins are spent, and a repeated call would choose others. A
-// host therefore notes that it has paid in the transaction of its [utxo.Submitted] (see
-// [Wallets.Within]), and looks there before it repeats the call. To send or consolidate all
-// coins, set [coinselect.Request.All].
+// Once the payment is submitted its coins are spent, and a repeated call would choose others. A host therefore notes
+// that it has paid in the transaction of its [utxo.Submitted] (see [Wallets.Within]), and looks there before it repeats
+// the call. To send or consolidate all coins, set [coinselect.Request.All].
 //
-// While the wallet is recovering after a restore, only what pays the wallet itself is selected
-// ([coinselect.Request.PaysSelf]), else it is an [utxo.UnsettledError]; so with [utxo.Submitted].
+// While the wallet is recovering after a restore, coins are selected only for a request that pays the wallet itself
+// ([coinselect.Request.PaysSelf]); any other is an [utxo.UnsettledError]. The same holds for [utxo.Submitted].
 func (s *Wallets) SelectAndLease(ctx context.Context, sp Spend) (sel coinselect.Selection, err error) {
 	err = s.leasing(ctx, sp, sp.Request.PayAncestors,
 		func(_ WalletUnit, candidates []coinselect.Candidate) (inputs, chosen []wire.OutPoint, err error) {

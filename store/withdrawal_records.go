@@ -19,33 +19,28 @@ type WithdrawalUnit interface {
 // unique rules that the package names under "Storing a change", and decides
 // nothing.
 type WithdrawalRecords interface {
-	// Get returns the aggregates of these requests, in their order: the
-	// request, its latest job, all transactions of the request, the attempt of
-	// the job's current fence (zero if there is none), the job's wallet with its
-	// next nonce, the strays of the request by Seq, and, where the job counts
-	// some, its Dispatches. Every field comes back as it was saved, times as UTC
-	// microseconds. An unknown request is a zero Withdrawal, which is what it is
-	// created from.
+	// Get returns the aggregates of these requests, in their order: the request, its latest job, all transactions of
+	// the request, the attempt of the job's current fence (zero if there is none), the job's wallet with its next
+	// nonce, the strays of the request by Seq, and, if the job counts dispatches, its Dispatches. Every field comes
+	// back as it was saved, times as UTC microseconds. An unknown request is a zero Withdrawal, from which it is
+	// created.
 	Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error)
 	// RequestOf returns the request of a job, [statemachine.ErrNotFound] for
 	// an unknown one.
 	RequestOf(job uuid.UUID) (uuid.UUID, error)
-	// Due returns aggregates that something is due for ([withdrawal.DueAt]), as
-	// Get does, in the order of [withdrawal.CompareDue]. The records stay locked until the transaction ends;
-	// what another transaction holds is skipped, so an empty answer does not
-	// mean that nothing is due. A record that cannot be read is left out; Get
-	// names it. A Limit out of bounds or an unknown kind is [statemachine.ErrInvalid];
-	// in a View it is [statemachine.ErrIllegal].
+	// Due returns aggregates that something is due for ([withdrawal.DueAt]), as Get does, in the order of
+	// [withdrawal.CompareDue]. The records stay locked until the transaction ends; records that another transaction
+	// holds are skipped, so an empty answer does not mean that nothing is due. A record that cannot be read is left
+	// out; Get names it. A Limit out of bounds or an unknown kind is [statemachine.ErrInvalid]; in a View it is
+	// [statemachine.ErrIllegal].
 	Due(q DueWithdrawals) ([]withdrawal.Withdrawal, error)
 	// NextDue returns the earliest moment after q.Now at which Due has
 	// something that it has not now; zero if nothing is scheduled.
 	NextDue(q DueWithdrawals) (time.Time, error)
-	// PaidRequest returns another request than the given one that has the
-	// transaction on file, or among its strays; the zero id for a filler; not
-	// valid if nothing has it. Hashes are
-	// compared by [statemachine.HashForm], in one chain. Of transactions that
-	// pay by output ([withdrawal.Tx].ByOutput) only the same output counts, if
-	// byOutput is set.
+	// PaidRequest returns another request than the given one that has the transaction on file, or among its strays; the
+	// zero id for a filler; not valid if nothing has it. Hashes are compared by [statemachine.HashForm], in one chain.
+	// If byOutput is set, a transaction that pays by output ([withdrawal.Tx].ByOutput) counts only with the same
+	// output.
 	PaidRequest(request, chain uuid.UUID, hash string, byOutput bool, output uint32) (uuid.NullUUID, error)
 	// Usage returns what [withdrawal.UsageOf] defines, and keeps other
 	// submissions of the user out until the transaction ends. Listed stays
@@ -59,45 +54,45 @@ type WithdrawalRecords interface {
 	//     [statemachine.ErrIllegal].
 	//  2. A record is written if its version moved: inserted if the version in
 	//     Old is 0, or if New has another job than Old; else by compare-and-swap
-	//     on the version in Old. A stale version, and an insert of what exists,
-	//     is [statemachine.ErrConflict]. A job of a request that does not exist
-	//     is [statemachine.ErrNotFound]. What writes a job, a touch included, compares the version of its request
-	//     in Old too. A TouchRequest ([withdrawal.Change.TouchRequest]) writes
-	//     OfferAt where the version and OfferAt in Old still stand, else
-	//     ErrConflict.
+	//     on the version in Old. Another stored version, and an insert of a record
+	//     that exists, is [statemachine.ErrConflict]. A job of a request that does
+	//     not exist is [statemachine.ErrNotFound]. A write of a job, also a touch,
+	//     compares the version of its request in Old too. A TouchRequest
+	//     ([withdrawal.Change.TouchRequest]) writes OfferAt where the version and
+	//     OfferAt in Old still stand, else ErrConflict.
 	//  3. A job is written only where the fence in Old's lease still stands too,
 	//     else [statemachine.ErrFenced], and so do its holder, OfferAt,
 	//     NextCheckAt and Rebroadcast, else ErrConflict. So no fence repeats, and
-	//     a stale touch brings nothing back. A touch ([withdrawal.Change.Touch]) writes the
-	//     columns outside the version where the version still stands.
+	//     a stale touch brings no old value back. A touch
+	//     ([withdrawal.Change.Touch]) writes the columns outside the version where
+	//     the version still stands.
 	//  4. Under the same holder and fence the stored end of a lease stays: only
 	//     Renew moves it.
-	//  5. A unique rule is its [withdrawal.TakenError] with the job that has it.
-	//     The nonce rule covers every transaction ever on file of that wallet
-	//     and every stray of a job, whatever became of it; a job may have its own nonce again. A Tx of a
-	//     batch takes none, see [BatchRecords]. Slots
-	//     that changes of one Save give back are free for the others of it,
+	//  5. A broken unique rule is its [withdrawal.TakenError] with the job that has
+	//     the value. The nonce rule covers every transaction ever on file of that
+	//     wallet and every stray of a job, whatever became of them; a job may have
+	//     its own nonce again. A Tx of a batch takes no nonce, see [BatchRecords].
+	//     Slots that changes of one Save give back are free for its other changes,
 	//     whatever their order.
 	//  6. Log has exactly one line for each new version of the two records, each
 	//     the next after the last one stored, else [statemachine.ErrInvalid].
 	//     Lines are never changed or deleted.
 	//  7. Txs are appended: a Seq or a hash that the request has on file is
-	//     ErrConflict. What PaidRequest finds for a new Tx or Stray is
-	//     [withdrawal.ErrPaymentTaken] in a TakenError.
+	//     ErrConflict. If PaidRequest finds another request for a new Tx or Stray,
+	//     it is [withdrawal.ErrPaymentTaken] in a TakenError.
 	//  8. The attempt ([withdrawal.Change.Attempt]) is inserted by (Job, Fence).
-	//     While EndedAt is zero another save sets EndedAt, Outcome, Error, Hash
-	//     and the dispatch; Worker and StartedAt stay. Another one of a closed attempt is
-	//     ErrConflict.
+	//     While EndedAt is zero a later save sets EndedAt, Outcome, Error, Hash
+	//     and the dispatch; Worker and StartedAt stay. Any other value of a closed
+	//     attempt is ErrConflict.
 	//  9. A reservation adds its Delta to BalanceReserved, never a value of
 	//     New.Wallet, and sets LastUsedAt to the greater of the two. An unknown
 	//     wallet is ErrNotFound.
-	// 10. An incident is inserted once by its key, and ignored afterwards.
-	// 11. A stray is inserted by (Request, Seq); while SettledAt is zero another
+	// 10. An incident is inserted once by its key, and ignored afterwards. 11. A stray is inserted by (Request, Seq);
+	// while SettledAt is zero a later
 	//     save sets it.
 	//
-	// A zero time and an empty text are absent, which a column may say with
-	// NULL; what is read is zero again. A nonce is absent without HasNonce, and
-	// 0 is a nonce.
+	// A zero time and an empty text are absent, which a column may say with NULL; what is read is zero again. A nonce
+	// is absent without HasNonce, and 0 is a nonce.
 	Save(changes ...withdrawal.Change) error
 	// Renew sets the end of leases that are held under their fence at now. It
 	// returns the jobs whose lease is lost; the others are renewed.
@@ -105,11 +100,9 @@ type WithdrawalRecords interface {
 
 	// Attempts returns all executions of a job, by fence.
 	Attempts(job uuid.UUID) ([]withdrawal.Attempt, error)
-	// Incidents pages through the incidents, or those without an acknowledgement
-	// if open, oldest first, after a cursor
-	// from 0, and returns that of the last one; an empty page returns the cursor
-	// that was given. A cursor below 0 is [statemachine.ErrInvalid], and so is a limit
-	// that is not 1 to [MaxPage], as for Requests.
+	// Incidents pages through the incidents (with open only those without an acknowledgement), oldest first, after a
+	// cursor from 0, and returns the cursor behind the last one; an empty page returns the cursor that was given. A
+	// cursor below 0 is [statemachine.ErrInvalid], and so is a limit that is not 1 to [MaxPage], as for Requests.
 	Incidents(open bool, after int64, limit int) (page []withdrawal.Incident, cursor int64, err error)
 	// Acknowledge inserts once by the key of the incident, and is ignored
 	// afterwards; an unknown incident is [statemachine.ErrNotFound].
@@ -119,10 +112,9 @@ type WithdrawalRecords interface {
 	// Requests pages through the requests with a status, or with any for
 	// zero, by created_at and id, after the given one.
 	Requests(status withdrawal.RequestStatus, after *withdrawal.Request, limit int) ([]withdrawal.Request, error)
-	// List returns a page of the aggregates that a filter lists, as Get does, in
-	// the order of [withdrawal.CompareListed] or backwards. One that cannot be
-	// read is left out. A filter or a Limit out of bounds is
-	// [statemachine.ErrInvalid].
+	// List returns a page of the aggregates that a filter lists, as Get does, in the order of
+	// [withdrawal.CompareListed] or backwards. An aggregate that cannot be read is left out. A filter or a Limit out of
+	// bounds is [statemachine.ErrInvalid].
 	List(q ListWithdrawals) ([]withdrawal.Withdrawal, error)
 	// Jobs returns all jobs of a request, in the order in which they were made.
 	Jobs(request uuid.UUID) ([]withdrawal.Job, error)
@@ -161,12 +153,10 @@ type DueWithdrawals struct {
 	// Wallet: of one chain, claims of this wallet alone, whoever has its slot. Not
 	// for NextDue.
 	Wallet uuid.UUID
-	// Grace is for [withdrawal.DueCheck]: for so long a due job that is owed another
-	// broadcast is left to the withdrawal workers, since a look-up puts
-	// next_check_at off for both.
+	// Grace is for [withdrawal.DueCheck]: for this time a due job that is owed another broadcast is left to the
+	// withdrawal workers, since a look-up moves next_check_at, and so the broadcast, too.
 	Grace time.Duration
-	// Ahead, where it is set, asks instead of what is due at Now for what is due later than
-	// Ahead: a clock that was ahead has put it off, see [withdrawal.Policy.Longest]. Not for
-	// NextDue.
+	// Ahead, if it is set, asks for work whose due time is after Ahead, instead of work that is due at Now: a clock
+	// that was ahead has put it off, see [withdrawal.Policy.Longest]. Not for NextDue.
 	Ahead time.Time
 }

@@ -104,9 +104,8 @@ type HeldWithdrawal struct {
 	Events     []withdrawal.Event
 }
 
-// Submit creates a request. The sums of the approval windows are read here,
-// under a lock of the user; Usage.Listed is the caller's. The same submission
-// again returns what is stored; another one under the same id is
+// Submit creates a request. The sums of the approval windows are read here, under a lock of the user; Usage.Listed is
+// the caller's. The same submission again returns what is stored; a different one under the same id is
 // [statemachine.ErrIllegal].
 func (s *Withdrawals) Submit(ctx context.Context, ev withdrawal.Submitted) (withdrawal.Withdrawal, error) {
 	return s.Do(ctx, ev.Request, ev)
@@ -118,14 +117,13 @@ func (s *Withdrawals) Import(ctx context.Context, ev withdrawal.Imported) (withd
 	return s.Do(ctx, ev.Request, ev)
 }
 
-// Do sends events to a request, in order, and returns the aggregate as it is
-// stored afterwards. An error of one event changes nothing at all.
+// Do sends events to a request, in order, and returns the aggregate as it is stored afterwards. An error of one event
+// changes nothing at all.
 //
-// What an operator or an approver says is in the journal, done or refused: see [Journal].
+// Each event of an operator or an approver is in the journal, done or refused: see [Journal].
 //
-// Submitted and Imported create a request that does not exist; any other event
-// for one is [statemachine.ErrNotFound]. Wallets of Enqueued and Imported are
-// read here if nil.
+// Submitted and Imported create a request that does not exist; any other event for such a request is
+// [statemachine.ErrNotFound]. If Wallets of Enqueued or Imported is nil, Do reads the wallets.
 func (s *Withdrawals) Do(ctx context.Context, request uuid.UUID, events ...withdrawal.Event) (withdrawal.Withdrawal, error) {
 	return only(s.DoAll(ctx, WithdrawalCommand{request, events}))
 }
@@ -139,14 +137,12 @@ func (s *Withdrawals) DoAll(ctx context.Context, commands ...WithdrawalCommand) 
 	}))
 }
 
-// DoHeld is [Withdrawals.DoAll] for aggregates that the caller still has, such as
-// a worker between two steps: the comparison of versions proves that they are
-// current. One that is not is [statemachine.ErrConflict], or [statemachine.ErrFenced]
-// where only its lease went to another, unless its events are all in the record
-// already, as after [ErrUnknownCommit]. The aggregates that it returns are the ones to
-// go on with: these and those of a Turn, if they come back unchanged to the same
-// service, are not read again. Of any other copy nothing counts but the versions, and
-// what a caller changed in it is not stored.
+// DoHeld is [Withdrawals.DoAll] for aggregates that the caller still has, such as a worker between two steps: the
+// comparison of versions proves that they are current. An aggregate that is not current is [statemachine.ErrConflict],
+// or [statemachine.ErrFenced] if only its lease went to another, unless the record has all of its events already, as
+// after [ErrUnknownCommit]. Go on with the aggregates that DoHeld returns: if these, and those of a Turn, come back
+// unchanged to the same service, they are not read again. Of any other copy only the versions count; what a caller
+// changed in it is not stored.
 func (s *Withdrawals) DoHeld(ctx context.Context, commands ...HeldWithdrawal) ([]withdrawal.Withdrawal, error) {
 	return s.held(ctx, heldWithdrawals(commands), true, nil)
 }

@@ -55,9 +55,9 @@ type candidates struct {
 	after   map[uuid.UUID]withdrawal.HotWallet   // by id, as its changes leave those that were loaded with it
 }
 
-// fill asks the switch, and reads the sums of a new submission, the wallets of an event that names
-// none, the wallet of an aggregate that the caller has held, since it may have
-// been switched off, and whose the transaction of an event is.
+// fill adds to an event what the rules need from the store: the state of the switch, the sums of a new submission, the
+// wallets of an event that names none, the wallet of an aggregate that the caller has held (it may have been switched
+// off since), and which request has the transaction of an event.
 func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Event, error) {
 	w.Owner = uuid.NullUUID{}
 	w.Level, w.Recovering, w.Unclaimed, w.Generation, w.Said = 0, false, "", 0, nil

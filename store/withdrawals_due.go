@@ -12,13 +12,12 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// PutHotWallet inserts wallets that pay, or sets role and status of stored ones,
-// all in one transaction. A wallet that is switched off begins nothing new in
-// any transaction that begins after the call has returned; what is out goes on.
-// What [withdrawal.NewHotWallet] refuses is [statemachine.ErrInvalid]. An operator speaks, whose call
-// is in the journal with one line for each wallet, refused ones too; or the system, as a host that
-// begins: another role is [statemachine.ErrForbidden]. A wallet of which something is not explained
-// nobody switches on: [withdrawal.ErrUnsettled], see [withdrawal.Puts].
+// PutHotWallet inserts wallets that pay, or sets role and status of stored ones, all in one transaction. A wallet that
+// is switched off begins nothing new in any transaction that begins after the call has returned; payments that are out
+// go on. A wallet that [withdrawal.NewHotWallet] refuses is [statemachine.ErrInvalid]. by is an operator, whose call is
+// in the journal with one line for each wallet, refused ones too; or the system, as when a host starts. Another role is
+// [statemachine.ErrForbidden]. A wallet with an unexplained transaction cannot be switched on:
+// [withdrawal.ErrUnsettled], see [withdrawal.Puts].
 func (s *Withdrawals) PutHotWallet(ctx context.Context, by withdrawal.By, wallets ...withdrawal.HotWallet) error {
 	checked, bad := make([]withdrawal.HotWallet, len(wallets)), withdrawal.PutsWallets(by)
 	for i := 0; i < len(wallets) && bad == nil; i++ {
@@ -66,10 +65,9 @@ func put(tx WithdrawalUnit, by withdrawal.By, w withdrawal.HotWallet) error {
 	return records.Put(w)
 }
 
-// PutFiller records a transaction of a hot wallet that pays no request, so that
-// no job takes its nonce; see [withdrawal.Filler] of one that does pay some. The same
-// again changes nothing. CreatedAt is the store's time if it is zero. Its actor speaks as
-// an operator, so that the call is in the journal, refused ones too.
+// PutFiller records a transaction of a hot wallet that pays no request, so that no job takes its nonce; see
+// [withdrawal.Filler] for one that does pay some. The same filler again changes nothing. CreatedAt is the store's time
+// if it is zero. The filler's Actor counts as an operator, so the call is in the journal, refused or not.
 func (s *Withdrawals) PutFiller(ctx context.Context, f withdrawal.Filler) error {
 	by := withdrawal.By{Actor: f.Actor, Role: withdrawal.Operator}
 	return call(ctx, s.update, by, DomainWithdrawals, "hot wallet", f.Wallet.String(), "PutFiller", func(tx WithdrawalUnit) error {
@@ -116,11 +114,10 @@ func noncesFrom(tx WithdrawalUnit, wallet uuid.UUID, chain uint64) ([]withdrawal
 	return tx.HotWallets().NoncesFrom(wallet, chain)
 }
 
-// Gaps returns the nonces that nothing holds and that something above them
-// waits for, by wallet, of those whose chain's next nonce is given; at most limit
-// of each: see [withdrawal.Gaps]. A transfer of the wallet to itself fills one. Where a
-// job owns that nonce ([withdrawal.ErrNonceTaken]) it is recorded enough: nobody
-// else gets it.
+// Gaps returns, for each wallet in chain (its next nonce on the chain), the nonces that nothing holds and that a
+// transaction with a higher nonce waits for; at most limit for each: see [withdrawal.Gaps]. A transfer of the wallet to
+// itself fills a gap. A gap that a job owns ([withdrawal.ErrNonceTaken]) needs no filler on file: no other job gets the
+// nonce.
 func (s *Withdrawals) Gaps(ctx context.Context, chain map[uuid.UUID]uint64, limit int) (map[uuid.UUID][]uint64, error) {
 	if limit < 1 {
 		return nil, fmt.Errorf("%w: %d gaps", statemachine.ErrInvalid, limit)
@@ -161,13 +158,12 @@ func gapsOf(tx WithdrawalUnit, chain map[uuid.UUID]uint64, limit int) (map[uuid.
 	return gaps, nil
 }
 
-// Rescue sends Elapsed to up to n executions whose lease has ended, the longest
-// ended first, and returns them as they are stored afterwards. wait is when to
-// call it again: zero where more is waiting. An execution whose event is refused
+// Rescue sends Elapsed to up to n executions whose lease has ended, the longest ended first, and returns them as they
+// are stored afterwards. wait is when to call it again: zero if more are waiting. An execution that refuses the event
 // is left as it is and named in err, and the others are rescued all the same.
 //
-// The time is the store's, whatever by says, and the version is the stored one.
-// A host calls it from one place or from many, in any process.
+// The time is the store's, whatever by says, and the version is the stored one. A host calls Rescue from one place or
+// from many, in any process.
 func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (rescued []withdrawal.Withdrawal,
 	wait time.Duration, err error) {
 	if err := CheckLimit(n); err != nil {
@@ -191,12 +187,11 @@ func (s *Withdrawals) Rescue(ctx context.Context, by withdrawal.By, n int) (resc
 	return rescued, wait, refused
 }
 
-// Revoke gives back at once the requests that a worker holds, as [Batches.Revoke] does the
-// batches. A worker that ended or begins anew speaks for its own name; an operator speaks for any
-// worker that is known to be dead, and says why. Revoke does what [Withdrawals.Rescue] does when the leases have ended, and ends
-// leases to send again; what the worker does afterwards is
-// [statemachine.ErrFenced]. It returns how many it gave back, in transactions of
-// at most 100; what is refused is named in err and stops no others.
+// Revoke gives back at once the requests that a worker holds, as [Batches.Revoke] does for batches. A worker that ended
+// or starts anew revokes its own name; an operator revokes any worker that is known to be dead, and gives a reason.
+// Revoke does what [Withdrawals.Rescue] does when leases have ended, and also ends leases to send again; what the
+// worker does afterwards is [statemachine.ErrFenced]. Revoke returns how many requests it gave back, in transactions of
+// at most 100; a refused one is named in err and stops no others.
 func (s *Withdrawals) Revoke(ctx context.Context, by withdrawal.By, of statemachine.Revocation) (n int, err error) {
 	return s.revokeOf(ctx, uuid.Nil, by, of)
 }
@@ -215,17 +210,14 @@ func (s *Withdrawals) revokeOf(ctx context.Context, chain uuid.UUID, by withdraw
 	}, ev)
 }
 
-// EnqueueDue makes jobs for up to n approved requests of a chain, the longest
-// waiting first. order is called for each, perhaps more than once, and brings
-// what the host decides: actor, job id, asset on chain, priority. Wallets that
-// are nil are read here. Requests whose event is refused are left as they are
-// and named in err, and up to n others, of the first 10n, are enqueued all the
-// same; [withdrawal.ErrNoHotWallet] of wallets that are read here concerns all of a
-// chain. An order with the id of a job that exists is refused too.
+// EnqueueDue makes jobs for up to n approved requests of a chain, the longest waiting first. order is called for each,
+// perhaps more than once, and returns what the host decides: actor, job id, asset on chain, priority. If its Wallets
+// are nil, EnqueueDue reads them. A request that refuses its event, also for a job id that exists, is left as it is and
+// named in err; others take its place, out of the first 10n. If the wallets that EnqueueDue reads give
+// [withdrawal.ErrNoHotWallet], the error concerns the whole chain.
 //
-// wait is when to call it again: zero where more is waiting,
-// [withdrawal.Policy.EnqueueEvery] otherwise. A host that has just approved
-// something calls it at once, or sends Enqueued itself.
+// wait is when to call it again: zero if more are waiting, [withdrawal.Policy.EnqueueEvery] otherwise. A host that has
+// just approved something calls it at once, or sends Enqueued itself.
 func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int,
 	order func(withdrawal.Request) withdrawal.Enqueued) (enqueued []withdrawal.Withdrawal, wait time.Duration, err error) {
 	if chain == uuid.Nil {
@@ -302,14 +294,13 @@ func (s *Withdrawals) EnqueueDue(ctx context.Context, chain uuid.UUID, n int,
 	return enqueued, wait, errors.Join(refused...)
 }
 
-// RefundsDue returns up to n requests that the system may refund now
-// ([withdrawal.Policy.Refundable]), the longest due first; the caller says
-// [withdrawal.Refunded] of each in the commit of its posting, or before. What is due and
-// may not be refunded yet is put off until it may, so that it hides nothing; a caller
-// who could not post one says [withdrawal.PutOff] of it. wait is when to call it
-// again: zero where more is waiting, at most [withdrawal.Policy.EnqueueEvery].
+// RefundsDue returns up to n requests that the system may refund now ([withdrawal.Policy.Refundable]), the longest due
+// first; the caller sends [withdrawal.Refunded] for each in the commit of its posting, or before. A request that is due
+// and may not be refunded yet is put off until it may, so that it hides no other; for a request that a caller could not
+// post he sends [withdrawal.PutOff]. wait is when to call RefundsDue again: zero if more are waiting, at most
+// [withdrawal.Policy.EnqueueEvery].
 //
-// What only a person may refund is in [withdrawal.ListToRefund].
+// Requests that only a person may refund are in [withdrawal.ListToRefund].
 func (s *Withdrawals) RefundsDue(ctx context.Context, n int) (due []withdrawal.Withdrawal, wait time.Duration, err error) {
 	if err := CheckLimit(n); err != nil {
 		return nil, 0, err

@@ -8,9 +8,8 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// List returns a page of what people look for: what is in review, held, whose
-// lease has ended, what is overdue, by user, chain, hot wallet and holder. The
-// last one of a page is where the next begins.
+// List returns a page of requests as people look for them: in review, held, overdue, with an ended lease, or by user,
+// chain, hot wallet and holder. The next page begins after the last one of this page.
 func (s *Withdrawals) List(ctx context.Context, q ListWithdrawals) ([]withdrawal.Withdrawal, error) {
 	return readNow(ctx, s.view, func(tx WithdrawalUnit, now time.Time) ([]withdrawal.Withdrawal, error) {
 		q := q

@@ -59,11 +59,9 @@ func (s *Withdrawals) Incidents(ctx context.Context, after int64, limit int) (pa
 	})
 }
 
-// Trail returns the audit trail of a request or a job, oldest first, after
-// replaying it through the table: one that does not end in the stored status
-// and version is [statemachine.ErrCorrupt], one that does not exist
-// [statemachine.ErrNotFound]. Of a job that is not the latest of its request
-// only the replay is checked.
+// Trail returns the audit trail of a request or a job, oldest first, after replaying it through the table. A trail that
+// does not end in the stored status and version is [statemachine.ErrCorrupt]; a trail of nothing stored is
+// [statemachine.ErrNotFound]. For a job that is not the latest of its request only the replay is checked.
 func (s *Withdrawals) Trail(ctx context.Context, id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error) {
 	return s.trail(ctx, id)
 }
@@ -80,9 +78,8 @@ func (s *Withdrawals) Stats(ctx context.Context, window time.Duration) (withdraw
 	return s.StatsOf(ctx, uuid.Nil, window, nil)
 }
 
-// StatsOf is [Withdrawals.Stats] of one chain; zero is all of them. nonces are
-// the next ones of wallets as the chain knows them, for Stats.Gaps; those of
-// wallets of another chain are not looked at.
+// StatsOf is [Withdrawals.Stats] of one chain; the zero id means all chains. nonces has, for wallets, the next nonce as
+// the chain knows it, for Stats.Gaps; entries for wallets of another chain are ignored.
 func (s *Withdrawals) StatsOf(ctx context.Context, chain uuid.UUID, window time.Duration,
 	nonces map[uuid.UUID]uint64) (withdrawal.Stats, error) {
 	return readNow(ctx, s.view, func(tx WithdrawalUnit, now time.Time) (withdrawal.Stats, error) {
@@ -119,9 +116,9 @@ func (s *Withdrawals) Alerts(ctx context.Context, window time.Duration, limits w
 	return withdrawal.Alerts(stats, limits), nil
 }
 
-// Audit checks the invariants of a page of aggregates, see [withdrawal.Check],
-// by created_at and id, behind a place, which is empty at the beginning. It returns the place
-// of the next page, empty at the end, and all that it found wrong.
+// Audit checks the invariants of a page of aggregates, see [withdrawal.Check], by created_at and id, behind a place,
+// which is empty at the beginning. It returns the place of the next page, empty at the end, and everything that it
+// found wrong.
 func (s *Withdrawals) Audit(ctx context.Context, after string, limit int) (place string, err error) {
 	return auditByID(ctx, &s.withdrawalCore, after, func(tx WithdrawalUnit, id uuid.UUID) ([]uuid.UUID, error) {
 		var behind *withdrawal.Request
@@ -137,10 +134,9 @@ func (s *Withdrawals) Audit(ctx context.Context, after string, limit int) (place
 	}, withdrawal.Check)
 }
 
-// Follow returns up to limit committed transitions of requests and jobs after a
-// cursor, and the cursor to go on with, see [Feed]. An observer keeps the cursor
-// with what it has done, and so sees each transition at least once, those of
-// one record in order. This is the place for notifications and metrics.
+// Follow returns up to limit committed transitions of requests and jobs after a cursor, and the cursor to go on with,
+// see [Feed]. An observer stores the cursor together with its effect, and so sees each transition at least once, those
+// of one record in order. Notifications and metrics belong here.
 func (s *Withdrawals) Follow(ctx context.Context, after Cursor,
 	limit int) (page []statemachine.Transition[uuid.UUID], next Cursor, err error) {
 	return s.follow(ctx, after, limit)

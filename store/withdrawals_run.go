@@ -40,14 +40,13 @@ type RunWithdrawals struct {
 // sweepOf is how many records one call of a sweep takes at most.
 const sweepOf = 100
 
-// Run does everything that withdrawals need of a process until ctx is done: on each chain it pays,
-// looks up what was sent, and makes jobs of approved requests, and on all chains it picks up the
-// executions whose worker has died. It makes no batches: a host that pays several requests by one
-// transaction calls [Batches.Run] in its place.
+// Run does everything that withdrawals need of a process until ctx is done: on each chain it pays, looks up what was
+// sent, and makes jobs of approved requests, and on all chains it picks up the executions whose worker has died. It
+// makes no batches: a host that pays several requests by one transaction calls [Batches.Run] in its place.
 //
-// What cannot start is an error before anything is claimed ([statemachine.ErrInvalid]). At the end
-// nothing more is claimed, handlers have Grace to return, results are stored and leases are given
-// back; the error says what was left behind. If a part ends before ctx is done, all parts end.
+// A part that cannot start is an error before anything is claimed ([statemachine.ErrInvalid]). At the end nothing more
+// is claimed, handlers have Grace to return, results are stored and leases are given back; the error names what was
+// left behind. If a part ends before ctx is done, all parts end.
 func (s *Withdrawals) Run(ctx context.Context, r RunWithdrawals) error {
 	loops, err := s.loops(&r, r.Concurrency)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// Say stores what an operator has found out about the hot wallets of a database that was put
-// back: one of [withdrawal.StatementEvents]. It is in the journal. What is said again counts
-// in the place of what was said before, see [withdrawal.Unsettled].
+// Say stores a statement of an operator about the hot wallets of a database that was put back: one of
+// [withdrawal.StatementEvents]. It is in the journal. A later statement of the same thing replaces the earlier one, see
+// [withdrawal.Unsettled].
 func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
 	if statemachine.NoEvent(ev) != "" {
 		_, err := s.policy.Statements(ev, withdrawal.Recovery{}, time.Time{})
@@ -99,8 +99,8 @@ func unexplained(tx WithdrawalUnit, chain uuid.UUID, limit int) (all []withdrawa
 	return all, err
 }
 
-// unsettled is the first point that stands open before a scope may be started, nil if there is
-// none. Relays have some, wallets, chains in a store that has withdrawals, and directions in one that
+// unsettled returns the first condition that is missing before a scope may be started after a restore, nil if there is
+// none. Relays and wallets have such conditions, chains in a store that has withdrawals, and directions in a store that
 // has swaps.
 func unsettled(tx SwitchUnit, scope switches.Scope, state switches.State) (open, err error) {
 	if open, err := unsettledSwaps(tx, scope); state.Recovering && (open != nil || err != nil) {

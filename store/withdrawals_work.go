@@ -20,30 +20,24 @@ type WithdrawalSource interface {
 	worker.Source[withdrawal.Withdrawal, HeldWithdrawal]
 }
 
-// Payments is the work of a withdrawal worker on one chain: due executions, in
-// the order of [withdrawal.CompareClaims], and confirming jobs whose bytes are
-// owed another broadcast, in the order of [withdrawal.CompareRebroadcasts].
-// Half of a claim goes to the latter first, since a later nonce cannot be mined
-// before an earlier one; claims of one are for both in turn.
+// Payments is the work of a withdrawal worker on one chain: due executions, in the order of [withdrawal.CompareClaims],
+// and confirming jobs whose bytes are owed another broadcast, in the order of [withdrawal.CompareRebroadcasts]. The
+// broadcasts get the first half of a claim, since a later nonce cannot be mined before an earlier one; claims of one
+// item alternate.
 //
-// The work is a claimed aggregate, in processing or in confirming; the lease
-// lasts [withdrawal.Policy.Lease] and belongs to name, which no other process
-// may use. Sources of one service may share it, and [Batches.Payments] of this one:
-// what it holds is given back when the last of them ends. Of work in processing
-// [withdrawal.Policy.Next] says what it owes. Of work in confirming the handler sends
-// the bytes of the newest of Live again, or a replacement that it stored first
-// ([withdrawal.Rebumped]), and returns [withdrawal.Rebroadcast]; Next names that only
-// while nobody has claimed it. The handler stores its
-// intent ([withdrawal.Prepared] or Dispatched) with [Withdrawals.DoHeld] before
-// it sends anything, and returns the last event, such as Broadcast, with the
-// aggregate that DoHeld returned. A result without events leaves the lease to
-// expire. A result that meets another version is judged by what is stored.
+// An item is a claimed aggregate, in processing or in confirming. Its lease lasts [withdrawal.Policy.Lease] and belongs
+// to name, which no other process may use. Sources of one service may share a name, also with [Batches.Payments] of
+// this service: what the name holds is given back when the last of them ends. For an item in processing
+// [withdrawal.Policy.Next] says what it owes. For an item in confirming the handler sends the bytes of the newest of
+// Live again, or a replacement that it stored first ([withdrawal.Rebumped]), and returns [withdrawal.Rebroadcast]; Next
+// names this work only while nobody has claimed it. The handler stores its intent ([withdrawal.Prepared] or Dispatched)
+// with [Withdrawals.DoHeld] before it sends anything, and returns the last event, such as Broadcast, with the aggregate
+// that DoHeld returned. A result without events leaves the lease to expire. A result that meets another version is
+// judged by what is stored.
 //
-// A result that is refused is dropped, and Hooks.Refused of [worker.Options] is
-// told. A Broadcast that was refused for its nonce ([withdrawal.ErrNonceTaken],
-// [withdrawal.ErrNonceUsed]) tells of a transaction all the same: send it again
-// there, with [Withdrawals.Do] and without the nonce, or the operator who gets the
-// job has not its hash.
+// A result that is refused is dropped, and Hooks.Refused of [worker.Options] is called. A Broadcast that was refused
+// for its nonce ([withdrawal.ErrNonceTaken], [withdrawal.ErrNonceUsed]) still reports a transaction: in Hooks.Refused
+// send it again, with [Withdrawals.Do] and without the nonce, or the operator who gets the job does not have the hash.
 //
 // Keys are the wallet for an execution on a chain with nonces, else the job.
 func (s *Withdrawals) Payments(chain uuid.UUID, name string) WithdrawalSource {
@@ -159,15 +153,13 @@ func (p *payments) Panicked(w withdrawal.Withdrawal, value any) HeldWithdrawal {
 	return HeldWithdrawal{w, []withdrawal.Event{w.Abandoned(p.by(), fmt.Sprintf("the handler panicked: %v", value))}}
 }
 
-// Lookups is the work of a confirmation worker on one chain, or on every one
-// for the zero id: confirming jobs whose next check is due. While one is looked
-// up its next check is put off ([withdrawal.Looking]), so that no other worker
-// takes it; a job that is owed another broadcast is left to [Withdrawals.Payments]
-// for one [withdrawal.Policy.CheckEvery] more.
+// Lookups is the work of a confirmation worker on one chain, or on every chain for the zero id: confirming jobs whose
+// next check is due. While a job is looked up its next check is put off ([withdrawal.Looking]), so that no other worker
+// takes it. A job that is owed another broadcast is left to [Withdrawals.Payments] for one
+// [withdrawal.Policy.CheckEvery] more.
 //
-// The handler looks all live transactions up, see [withdrawal.DoLookUp], and
-// returns what the chain says of each of them, if one is mined that alone.
-// Evidence does not depend on the version that it was looked up for: it is
+// The handler looks all live transactions up, see [withdrawal.DoLookUp], and returns what the chain says of each; if
+// one of them is mined, only of that one. Evidence does not depend on the version that it was looked up for: it is
 // judged by what is stored then. The key is the job.
 func (s *Withdrawals) Lookups(chain uuid.UUID, name string) WithdrawalSource {
 	return &lookups{s, holder{name: name}, chain}

@@ -1,14 +1,13 @@
-// Package console is a page for people who operate what settle runs, in every domain: what is
-// stopped, what alerts, what waits and why, and what they may say. It pays nothing, signs
-// nothing, and sends nothing to a chain; it sends events of an operator or an approver.
+// Package console is a page for people who operate what settle runs, in every domain: what is stopped, what alerts, what
+// waits and why, and which actions they may take. It pays nothing, signs nothing, and sends nothing to a chain; it sends
+// events of an operator or an approver.
 //
 //	c, err := console.New(console.Options{Services: services, Limits: ops.DefaultLimits(), Auth: whoIs})
 //	mux.Handle("/ops/", http.StripPrefix("/ops", c))
 //
-// It works without JavaScript and under any prefix that ends with a slash: its links are
-// relative. All that is read is read by GET. What a person says is a form with a reason and
-// the version that was shown; where the record has changed since, it is refused. Addresses,
-// memos, users and error texts are shown by their ends. Texts from outside never become links.
+// It works without JavaScript and under any prefix that ends with a slash: its links are relative. GET only reads. An
+// action is a form with a reason and the version that was shown; if the record has changed since, the action is
+// refused. Addresses, memos, users and error texts are shown by their ends. Texts from outside never become links.
 package console
 
 import (

@@ -24,30 +24,26 @@ type Fact = utxo.DepositFact
 // [utxo.DepositKey]) is the key of a posting, of which there is never a second one.
 type DepositFunc func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, facts []Fact) error
 
-// Deposits credits each deposit of the wallets once, and takes a credit back once it is
-// proven that the coin will not come back, until ctx ends (nil) or the consumer stops, as
-// [Run] does. What is a deposit, when it is credited, shaken and reversed is a rule of
-// package utxo: [utxo.DepositPolicy].
+// Deposits credits each deposit of the wallets once, and takes a credit back once it is proven that the coin will not
+// come back. It runs until ctx ends (nil) or the consumer stops, as [Run] does. Package utxo has the rules that say
+// what a deposit is, and when it is credited, shaken and reversed: [utxo.DepositPolicy].
 //
-// The lines of the log put outputs on file, in a table of its own: blocks, a rescan, an
-// owner who is announced late. What is on file is looked at again at each new tip, since
-// depth grows without a line, and judged by what is stored in the transaction of the
-// posting: the deposit's row moves in the commit of fn, from the state and the round that
-// were read. A block that leaves the chain at that moment writes a line, which makes the
-// deposit be looked at once more. Nothing is posted for a reorganisation that brings a
-// deposit back.
+// The lines of the log put outputs on file, in a table of their own; so do blocks, a rescan, and an owner who is
+// announced late. Each deposit on file is looked at again at each new tip, since depth grows without a line. It is
+// judged by what is stored in the transaction of the posting: the deposit's row moves in the commit of fn, from the
+// state and the round that were read. A block that leaves the chain at that moment writes a line, which makes the
+// deposit be looked at once more. Nothing is posted for a reorganisation that brings a deposit back.
 //
-// The consumer's Name is [DepositsName] and its Domains are the wallets, whatever c says:
-// two of them would share the deposits out. From may be zero, which is Beginning: what is
-// in the host's books already is kept out by DepositPolicy.From, not by Now, since a
-// rescan or a reorganisation writes lines of old outputs too. A deposit that fails
-// alone stops the consumer, or with Park is parked as a line is, and counted by [StatsOf]. Any number of
-// processes may run it.
+// The consumer's Name is [DepositsName] and its Domains are the wallets, whatever c says, since two such consumers
+// would divide the deposits between them. From may be zero, which is Beginning: DepositPolicy.From, and not Now, keeps
+// out what is in the host's books already, since a rescan or a reorganisation writes lines of old outputs too. A
+// deposit that fails alone stops the consumer or, with Park, is parked as a line is and counted by [StatsOf]. Any
+// number of processes may run it.
 //
-// Whenever a process gets the lease, at its start above all, it looks through all outputs in the chain, so
-// that a policy that knows more customers than that of the last release finds what they were paid before.
-// Where DepositPolicy.Customer learns of a customer while the process runs, and outputs of that owner may
-// be in the chain already, say [RescanDeposits].
+// Whenever a process gets the lease, at its start above all, it looks through all outputs in the chain. So a policy
+// that knows more customers than the policy of the last release finds what they were paid before. If
+// DepositPolicy.Customer learns of a customer while the process runs, and outputs of that owner may be in the chain
+// already, call [RescanDeposits].
 func Deposits(ctx context.Context, db *sqlstore.Store, c Consumer, p utxo.DepositPolicy, fn DepositFunc) error {
 	r, err := newDeposits(db, c, p, fn)
 	if err != nil {
@@ -76,9 +72,9 @@ func newDeposits(db *sqlstore.Store, c Consumer, p utxo.DepositPolicy, fn Deposi
 	return r, nil
 }
 
-// RescanDeposits makes the running [Deposits], in whatever process, look through all outputs in the chain once
-// more, as it does at its start. A host says it after its DepositPolicy.Customer has learnt of an owner whose
-// outputs may have been given before. It is [statemachine.ErrNotFound] where Deposits never ran.
+// RescanDeposits makes the running [Deposits], in whatever process, look through all outputs in the chain once more, as
+// at its start. A host calls it after its DepositPolicy.Customer has learnt of an owner whose outputs may have been
+// given before. It is [statemachine.ErrNotFound] where Deposits never ran.
 func RescanDeposits(ctx context.Context, db *sqlstore.Store) error {
 	return db.Update(ctx, func(u store.Unit) error {
 		c, err := sqlstore.ConsumersOf(u)
@@ -190,9 +186,9 @@ func (d *deposits) news(of sqlstore.Deposits, sights []utxo.DepositSight, now ti
 	return found, old, moved, nil
 }
 
-// unfiled looks for deposits that are on no file although their lines were given: to a process whose policy
-// did not know their owner as a customer yet, or began at a higher block. It looks through all outputs in the
-// chain once in each lease, page by page.
+// unfiled looks for deposits that are not on file although their lines were given: the process that got the lines had a
+// policy that did not know their owner as a customer yet, or that began at a higher block. It looks through all outputs
+// in the chain once in each lease, page by page.
 func (d *deposits) unfiled(of sqlstore.Deposits, now time.Time) (*task, error) {
 	last, err := of.LastTx()
 	if err != nil {

@@ -13,13 +13,11 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// ReverseDeposit is an operator's word that a shaken deposit will not come back, where
-// the ledger cannot prove it, see [utxo.Deposit.Reverse]: fn posts the fact in the commit
-// that moves the deposit. The same word again posts nothing and returns the fact with the
-// same key. Actor and reason are in the row of the deposit, and the attempt is in the
-// journal, refused ones too, see [store.Journal].
-// An unknown output is [statemachine.ErrNotFound], one that is not shaken
-// [statemachine.ErrIllegal].
+// ReverseDeposit is an operator's word that a shaken deposit will not come back, where the ledger cannot prove it, see
+// [utxo.Deposit.Reverse]: fn posts the fact in the commit that moves the deposit. A second call with the same actor and
+// reason posts nothing and returns the fact with the same key. Actor and reason are in the row of the deposit, and each
+// attempt is in the journal, refused ones too, see [store.Journal]. An unknown output is [statemachine.ErrNotFound], a
+// deposit that is not shaken [statemachine.ErrIllegal].
 func ReverseDeposit(ctx context.Context, db *sqlstore.Store, op wire.OutPoint, actor, reason string,
 	fn DepositFunc,
 ) (fact Fact, err error) {
@@ -78,9 +76,9 @@ func reverse(ctx context.Context, tx sqlstore.Tx, unit store.Unit, op wire.OutPo
 	return *said, "", move(of, stored, []utxo.Deposit{next})
 }
 
-// ShakenDeposits returns up to limit deposits that are credited and not deep now, after
-// the given one, which is nil at first: those in no block of the best chain last. An
-// operator waits for them, or says [ReverseDeposit].
+// ShakenDeposits returns up to limit deposits that are credited and no longer deep, after the given one, which is nil
+// at first. Deposits in no block of the best chain come last. An operator waits until they are deep again, or calls
+// [ReverseDeposit].
 func ShakenDeposits(ctx context.Context, db *sqlstore.Store, after *utxo.Deposit, limit int) (page []utxo.Deposit, err error) {
 	if err := store.CheckLimit(limit); err != nil {
 		return nil, err

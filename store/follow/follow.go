@@ -40,9 +40,9 @@ type Consumer struct {
 	Name    string
 	Domains []store.Domain // one at least
 	From    From           // where a new name begins: [Beginning] or [Now]; [Here] adds domains to a name on file
-	// Lease is how long a process is alone with the consumer after each write, and
-	// the most time that the function has; it has half of it at least. A line that needs
-	// longer comes again, later each time, see [Stats].Late. Zero means a minute; up to an hour.
+	// Lease is how long a process is alone with the consumer after each write. The function has at most this time, and
+	// at least half of it. A line that needs longer comes again, later each time, see [Stats].Late. Zero means a
+	// minute; up to an hour.
 	Lease time.Duration
 	// Lines is how many lines a call of the function gets at most: 1 to 1,000, zero
 	// means 100.
@@ -68,10 +68,9 @@ type Func func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lines []Lin
 // poll is how often a consumer that is done looks for new lines.
 const poll = time.Second
 
-// Run gives the lines of a consumer's domains to fn, each once, until ctx ends
-// (nil), a line fails alone and the consumer stops, or the database went back.
-// Arguments that make no sense are [statemachine.ErrInvalid], as are [ErrNew] and
-// [ErrMachines].
+// Run gives the lines of a consumer's domains to fn, each once. It ends when ctx ends (nil), when a line fails alone
+// and the consumer stops, or when the database went back. Arguments that make no sense are [statemachine.ErrInvalid],
+// as are [ErrNew] and [ErrMachines].
 func Run(ctx context.Context, db *sqlstore.Store, c Consumer, fn Func) error {
 	r, err := newRunner(db, c, fn)
 	if err != nil {

@@ -20,12 +20,10 @@ type Cursors interface {
 	Save(ctx context.Context, done store.Cursor) error
 }
 
-// Plain gives the lines of one domain to fn, in pages of up to 100, where no
-// transaction of the host holds both the effect and the cursor: each line at least
-// once, in their order, and again what was given after the last Save. It ends with
-// ctx (nil), or with the first error of the feed, of fn or of cursors; Aggregate and
-// Generation of a line are empty: what it posts elsewhere has keys made of the record and of
-// what is posted, which hold across a restore.
+// Plain gives the lines of one domain to fn, in pages of up to 100, where no transaction of the host holds both the
+// effect and the cursor. Each line comes at least once, in their order; lines after the last Save come again. Plain
+// ends with ctx (nil), or with the first error of the feed, of fn or of cursors. Aggregate and Generation of a line are
+// empty: an effect elsewhere gets a key made of the record and of what is posted, which holds across a restore.
 func Plain[ID comparable](ctx context.Context, feed Feed[ID], cursors Cursors, fn func(ctx context.Context, lines []Line) error) error {
 	at, err := cursors.Load(ctx)
 	for err == nil {

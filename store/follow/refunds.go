@@ -12,17 +12,14 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// RefundDue gives back the money of up to n requests that the system may refund
-// now, the longest due first, see [store.Withdrawals.RefundsDue]. fn posts the refund
-// of one in the host's books and returns its event; posting and event are one
-// commit of [sqlstore.Store.UpdateTx] for each request. A host whose books are
-// elsewhere returns the event alone, and posts under its Reference once the request
-// says that it is refunded.
+// RefundDue gives back the money of up to n requests that the system may refund now, the longest due first, see
+// [store.Withdrawals.RefundsDue]. For each request fn posts the refund in the host's books and returns its event;
+// posting and event are one commit of [sqlstore.Store.UpdateTx]. A host whose books are elsewhere returns the event
+// alone, and posts under its Reference once the request says that it is refunded.
 //
-// A request that is no longer due in its transaction, since somebody has requeued it or
-// refunded it, is skipped: fn is not called, or what it posted is undone. One for which fn or the event fails
-// keeps nothing, is named in err, and is put off; the others go on. wait is when to call
-// RefundDue again.
+// A request that is no longer due in its transaction, since somebody has requeued or refunded it, is skipped: fn is not
+// called, or what it posted is undone. If fn or the event of a request fails, nothing of the request is kept, it is
+// named in err and put off, and the others go on. wait is when to call RefundDue again.
 func RefundDue(ctx context.Context, db *sqlstore.Store, withdrawals *store.Withdrawals, n int,
 	fn func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, w withdrawal.Withdrawal) (withdrawal.Refunded, error),
 ) (refunded []withdrawal.Withdrawal, wait time.Duration, err error) {

@@ -38,14 +38,13 @@ var (
 // maxLease bounds [Consumer].Lease.
 const maxLease = time.Hour
 
-// claim is what a process does that knows some machines and holds the lease with
-// a fence, 0 for none, when it reads a row, zero for a new consumer: it writes next, or
-// it waits until a time, or it works on (both are zero).
+// claim says what a process does when it has read the row of its consumer (zero for a new consumer). The process knows
+// some machines and holds the lease with a fence, 0 for none. It writes next, or waits until a time, or works on (both
+// are zero).
 //
-// A lease that has come to its half is renewed, so that a function has half of it at
-// least. A process that knows fewer machines than the row never gets the lease, since
-// it would pass over lines that somebody asked for. A lease that ends later than any
-// lease may was given by a clock that was ahead, and nobody holds it.
+// A lease of which half has passed is renewed, so that a function has at least half of it. A process that knows fewer
+// machines than the row never gets the lease, since it would pass over lines that somebody asked for. A lease that ends
+// later than any lease may was given by a clock that was ahead, and counts as free.
 func claim(c Consumer, machines []string, fence int64, row sqlstore.Consumer, head store.Cursor,
 	now time.Time,
 ) (next *sqlstore.Consumer, until time.Time, err error) {
@@ -173,9 +172,8 @@ func split(page []sqlstore.Line, parked map[string]bool) (give, skip []sqlstore.
 	return give, skip
 }
 
-// parkable makes the rows of lines that are parked, numbered from last on: of one that
-// has failed with err, or, with none, of lines behind it, which may be tried as soon as
-// they are the first of their aggregate.
+// parkable makes the rows of lines to park, numbered from last+1 on. With err the lines have failed with it; without,
+// they are lines behind a failed one, and may be tried as soon as they are the first of their aggregate.
 func parkable(c Consumer, lines []sqlstore.Line, last int64, err error, now time.Time) []sqlstore.Parked {
 	var rows []sqlstore.Parked
 	for i := range lines {

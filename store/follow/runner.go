@@ -216,9 +216,8 @@ func (r *runner) post(ctx context.Context, s seen, lines []sqlstore.Line, next r
 	}, next)
 }
 
-// commit calls fn if there is something for it, and moves the row last, in one commit.
-// The context of fn, and of the transaction, ends with the lease: by this process's
-// clock, from before the store's time was read.
+// commit calls fn if there is something for it, and moves the row last, in one commit. The context of fn, and of the
+// transaction, ends with the lease. The end is counted by this process's clock from before the store's time was read.
 func (r *runner) commit(ctx context.Context, s seen, calls bool,
 	fn func(context.Context, sqlstore.Tx, store.Unit) error, next rewrite,
 ) error {
@@ -242,9 +241,8 @@ func (r *runner) commit(ctx context.Context, s seen, calls bool,
 	return fmt.Errorf("%w: %w", errLate, err)
 }
 
-// outlast stores that the lease ended before a commit, for statistics and alerts, and returns
-// err, after which the same is tried again. A database that is too slow for this as well is in
-// the log of the process.
+// outlast stores that the lease ended before a commit, for statistics and alerts, and returns err, after which the same
+// work is tried again. If the database is too slow even for this write, the log of the process says so.
 func (r *runner) outlast(ctx context.Context, s seen, err error) error {
 	stored := r.write(ctx, s.row, func(_ sqlstore.Consumers, now time.Time) (sqlstore.Consumer, error) {
 		return outlasted(s.row, err, now), nil

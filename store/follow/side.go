@@ -10,9 +10,8 @@ import (
 	"github.com/settlehq/settle/store/sqlstore"
 )
 
-// A consumer may have work that no line asks for, such as what a new tip of the chain
-// makes due. It is done under the same lease, where no line is left: each task in a
-// commit that moves the consumer's row.
+// A consumer may have work that no line asks for, such as deposits that a new tip of the chain makes due. Such work is
+// done under the same lease, when no line is left: each task in a commit that moves the consumer's row.
 
 // sideLook is what a runner says when it asks for such work.
 type sideLook struct {

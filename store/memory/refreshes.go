@@ -13,9 +13,8 @@ import (
 	"github.com/settlehq/settle/store"
 )
 
-// refreshTables are the records of package refresh. The index has a record under
-// its wallet, a live one in a second place too, and in a third a sync job that others
-// may join.
+// refreshTables are the records of package refresh. The index has each record under its wallet; a live record in a
+// second place too, and a sync job that others may join in a third.
 type refreshTables struct {
 	wallets  *rows[string, refresh.Wallet]
 	jobs     *rows[uuid.UUID, refresh.Job]

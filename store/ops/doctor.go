@@ -22,9 +22,8 @@ type Answer struct {
 	Do    string // what to do; empty where it is fine
 }
 
-// Doctor looks whether a database keeps what settle needs of it. It reads, and writes only
-// where SelfCheck is set, what it takes back. What the role of the database may not see is
-// an answer that is not fine.
+// Doctor looks whether a database keeps what settle needs of it. It only reads; with SelfCheck set it also writes, and
+// takes everything back. What the role of the database may not see is an answer that is not fine.
 type Doctor struct {
 	DB      *sql.DB
 	Dialect sqlstore.Dialect

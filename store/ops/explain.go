@@ -47,9 +47,9 @@ var page string
 
 var explanations = sync.OnceValue(func() []Explanation { return parse(page) })
 
-// Explain returns what explain.md says of a name, in its order: more than one entry where
-// topics share the name, and none for an unknown one. Of an action the event alone is enough,
-// such as "Cancelled". Upper and lower case are the same. An empty name returns all entries.
+// Explain returns what explain.md says of a name, in its order: more than one entry where topics share the name, and
+// none for an unknown one. An action is also found by its event alone, such as "Cancelled". Upper and lower case are
+// the same. An empty name returns all entries.
 func Explain(name string) (found []Explanation) {
 	for _, e := range explanations() {
 		_, event, _ := strings.Cut(e.Name, ".")

@@ -187,9 +187,9 @@ type Offer struct {
 	Why string
 }
 
-// Offers asks the law what an operator or an approver could say of a record now: each action is tried with what
-// the record has, and with nothing typed but a reason. Who would speak matters: nobody approves what they have
-// asked for. It stores nothing.
+// Offers tells which actions an operator or an approver could take on a record now, by asking the domain's rules: each
+// action is tried with what the record has, and with nothing typed but a reason. The actor matters: nobody approves
+// what they have asked for themselves. Offers stores nothing.
 func (k *Kind) Offers(ctx context.Context, is *Item, actor string) (all []Offer, err error) {
 	for _, a := range k.Actions() {
 		said := Said{Action: a.As(), Actor: actor, Version: is.version(&a), probe: true}

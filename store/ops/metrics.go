@@ -230,10 +230,10 @@ func (s *samples) swaps(w *swap.Stats) {
 // again is how old statistics may be before they are read once more.
 const again = 2 * time.Second
 
-// Metrics is an [http.Handler] of samples in the text format of Prometheus. It reads the
-// statistics at most every two seconds, however many ask. Of a part that cannot be read it goes on
-// telling the last numbers, with their age in settle_stats_age_seconds: what is stopped,
-// locked or slow is seen, and no scrape fails for it. It is not to be copied.
+// Metrics is an [http.Handler] of samples in the text format of Prometheus. It reads the statistics at most every two
+// seconds, however many ask. For a part that cannot be read it goes on giving the last numbers, with their age in
+// settle_stats_age_seconds: so a stopped, locked or slow database is seen, and no scrape fails for it. It is not to be
+// copied.
 type Metrics struct {
 	read   func(context.Context, Statistics) Statistics
 	limits Limits

@@ -9,9 +9,8 @@ import (
 	"github.com/settlehq/settle/store"
 )
 
-// timed is the store of a test: each of its transactions is bounded, and its clock
-// is the test's. At first that is zero: then the times of events count, as in a test
-// of the rules alone, so that two stores keep the same.
+// timed is the store of a test: each of its transactions is bounded, and its clock is the test's. At first this clock
+// is zero: then the times of events count, as in a test of the rules alone, so that two stores store the same.
 type timed[T, U any] struct {
 	of    store.Store[T]
 	unit  func(T, *clock) U

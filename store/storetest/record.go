@@ -139,9 +139,8 @@ func prove[S any](t *testing.T, open func(*testing.T) S, rules []rule[S]) {
 	}
 }
 
-// versioned proves the rules of any versioned record. open returns a subject in a
-// new store, memory one in a store of package memory, with which random histories
-// are compared; nil where nothing is drawn.
+// versioned proves the rules of any versioned record. open returns a subject in a new store. memory returns one in a
+// store of package memory, with which random histories are compared; it is nil where no history is drawn.
 func versioned[T store.Journaled, K, L comparable, A, E, C any](t *testing.T, open, memory func(*testing.T) *subject[T, K, L, A, E, C]) {
 	type of = *subject[T, K, L, A, E, C]
 	prove(t, open, []rule[of]{

@@ -12,9 +12,8 @@ import (
 	"github.com/settlehq/settle/store"
 )
 
-// life takes aggregates through real changes and compares all that is read with
-// all that was saved, field by field. A field that a record gets later fails in
-// end by its name until the events set it and move it.
+// life takes aggregates through real changes and compares all that is read with all that was saved, field by field. If
+// a record gets a new field, end fails and names it until the events both set and change it.
 type life[T store.Journaled, K, L comparable, A, E, C any] struct {
 	*subject[T, K, L, A, E, C]
 	t      *testing.T

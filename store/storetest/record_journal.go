@@ -84,9 +84,9 @@ func (r *reading) has(t testing.TB, what string, lines ...statemachine.JournalLi
 	same(t, "the journal of "+what, got, lines)
 }
 
-// journal: each event that a person says, done, without effect or refused, is one line of
-// the journal, with what its head said and what came of it; nothing else is. Each event
-// that a person may say is tried in both ways.
+// journal: each event of a person, whether done, without effect or refused, is one line of the journal, with the
+// event's head and its result; other events have no line. Each event that a person may send is tried as done and as
+// refused.
 func (s *subject[T, K, L, A, E, C]) journal(t *testing.T) {
 	if s.speech == nil {
 		t.Fatal("the subject does not say what people say in it")

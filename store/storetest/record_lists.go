@@ -123,9 +123,8 @@ func inPages[V any](t testing.TB, what string, want []V, page func(after *V, lim
 	}
 }
 
-// limited proves [store.CheckLimit] of methods that take a limit, and of turns, which
-// claim nothing with none: what is out of bounds is refused, what is within is not. An
-// audit of nothing must not say that all is sound.
+// limited proves [store.CheckLimit] of methods that take a limit: a limit out of bounds is refused, one within them is
+// not. A Turn also takes 0, and then claims nothing. An audit of nothing must not say that all is sound.
 func (s *subject[T, K, L, A, E, C]) limited(t *testing.T) {
 	s.make(t, &s.stages[len(s.stages)-1])
 	var none K
@@ -199,9 +198,9 @@ type dueKind[T, A any] struct {
 	late func(a *A, later time.Time) bool
 }
 
-// mendedElsewhere are the aggregates whose due times of a clock that was ahead no worker looks
-// for: something else brings them back, by a law of its own. Whatever becomes due in any other
-// aggregate is also found where it is due later than its rules can say, see [statemachine.Due].
+// mendedElsewhere are the aggregates of which no worker looks for due times that a clock which was ahead has set: the
+// named mechanism brings these times back, and a test of its own proves it. In any other aggregate a record is also
+// found if it is due later than its rules can have set, see [statemachine.Due].
 var mendedElsewhere = map[string]string{
 	"refresh.Work":   "refresh.Reconciled, at the beginning and end of a round",
 	"relaysync.Sync": "a reactor's reconcile when it begins, and the alert of times ahead",

@@ -33,9 +33,9 @@ type overdue[T, A any] struct {
 	again func(t testing.TB, a *A, now time.Time)
 }
 
-// walkedElsewhere are the aggregates that have not a stage here for each state: a test of their own
-// package walks the states of their machines (TestInEveryStateWhatIsNotFinishedIsOverdue of
-// swap, TestWhatIsUnfinishedIsTold of utxo). Any other aggregate must say here when it is overdue.
+// walkedElsewhere are the aggregates that do not have a stage here for each state: a test of their own package walks
+// the states of their machines (TestInEveryStateWhatIsNotFinishedIsOverdue of swap, TestWhatIsUnfinishedIsTold of
+// utxo). Any other aggregate must say here when it is overdue.
 var walkedElsewhere = []string{"swap.Deposit", "swap.Credit", "utxo.Tx"}
 
 // waitForNothing are the aggregates of which no state waits: a person moves a switch, and

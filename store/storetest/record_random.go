@@ -41,9 +41,8 @@ func usual(few, many int) int {
 	return few
 }
 
-// randomHistories sends the same random events to the store and to the memory
-// adapter and compares answers and records: first some histories that are the
-// same each time, then others.
+// randomHistories sends the same random events to the store and to the memory adapter and compares answers and records.
+// Some histories are the same in each run and come first; the others are drawn.
 func randomHistories[T store.Journaled, K, L comparable, A, E, C any](t *testing.T, s, memory *subject[T, K, L, A, E, C]) {
 	play := func(rt *rapid.T) { playBoth(rt, s, memory) }
 	fixedtest.Run(t, usual(4, 20), play)

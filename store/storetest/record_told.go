@@ -9,9 +9,9 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// toldOnce: an attempt of a person is one line of the journal, with the error in which it
-// ended, in a transaction that is kept as in one that is undone; what was done in one that
-// is undone by no refusal is none.
+// toldOnce: an attempt of a person is one line of the journal, with the error in which it ended, whether its
+// transaction is kept or undone. If a transaction is undone by an error that is no refusal, the events that were done
+// in it have no line.
 func (s *subject[T, K, L, A, E, C]) toldOnce(t *testing.T) {
 	if s.speech.events == nil {
 		t.Skip("another subject proves it")

@@ -357,9 +357,8 @@ func (r *relays) subject(s store.Store[store.RelayUnit]) *relaySubject {
 	}
 }
 
-// errorsLeft are relays that no step leads to: synced with an error left, as another
-// writer of the table may leave them, and not synced without a timer; one of which
-// nothing more is tried; and a deleted one.
+// errorsLeft adds relays that no step leads to: relays that another writer of the table may leave, synced with an
+// error, or not synced without a timer; one of which nothing more is tried; and a deleted one.
 func (r *relays) errorsLeft(t testing.TB, add func(relaysync.Sync)) {
 	for i := range r.stages {
 		for _, left := range []relaysync.Relay{{Synced: true, SyncError: "left"}, {Synced: true}, {SyncError: "left"}, {}} {

@@ -313,9 +313,9 @@ func (db *swaps) ownedOutbound(t *testing.T) {
 	}
 }
 
-// contestedOutbound: a second transaction of an intent that an operator has filed for
-// another item is stored with it, and somebody is told; after not_sent there it is its
-// own.
+// contestedOutbound: an intent is answered with a second transaction that an operator has filed for another item. The
+// second transaction is stored with the intent's item, and a discrepancy names the other item; after not_sent at the
+// other item, the transaction belongs to the first.
 func (db *swaps) contestedOutbound(t *testing.T) {
 	for n, other := range claims[swap.Nexus] {
 		a, b := db.filing(t, claim{swap.ToUSDD, swap.Send}), db.filing(t, other)
@@ -348,10 +348,10 @@ func (db *swaps) contestedOutbound(t *testing.T) {
 	}
 }
 
-// branchedOutbound: a transaction has the reference of one item and is not what that one
-// pays, since two time lines have drawn it. It names nobody until a person has filed it
-// for another item; the first one is held, and hears of it whoever has filed it. It is the
-// other one's once a person has said not_sent of it at the first.
+// branchedOutbound: a transaction has the reference of one item and is not what this item pays, since two time lines
+// have drawn the number. The transaction names no item until a person has filed it for another one. The first item is
+// held, and gets the evidence whoever has filed it. Once a person has said not_sent of it at the first item, it belongs
+// to the other.
 func (db *swaps) branchedOutbound(t *testing.T) {
 	scanner, worker := swapBy(swap.Observer, "scanner"), swapBy(swap.Worker, "worker")
 	refund := swap.Begun{By: worker, Fence: 1, Number: 1, Action: swap.Refund}

@@ -22,9 +22,8 @@ type tables[A any] struct {
 
 func (s *tables[A]) head(a *A) *swap.Item { return any(a).(swap.Record).Head() }
 
-// everyTable: what is due, listed, held, overdue and counted is asked of each of the eight
-// tables, and what is written there is of one item, as it was read. Deposits and credits
-// have the same ids.
+// everyTable: each of the eight tables is asked for items that are due, listed, held, overdue and counted, and a write
+// changes only the one item that was read. Deposits and credits have the same ids.
 func (db *swaps) everyTable(t *testing.T) {
 	ds := newTables(t, db.deposits, func(tx store.SwapUnit) store.SwapRecords[swap.Deposit] { return tx.Deposits() }, swap.ToUSDD,
 		func(d *swap.Deposit, place swap.Place) {

@@ -8,9 +8,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// counted are tenants each of which has the earliest time when it is added, or the
-// sum that does not fit: one who was churned and is back owes since then, and a charge
-// that has failed is not out.
+// counted adds tenants each of which has the earliest time when it is added, or an amount with which a sum overflows: a
+// tenant who was churned and is back owes since the reinstatement, and a charge that has failed is not out.
 func (r *tenants) counted(t testing.TB, add func(dunning.Account)) {
 	make := func(m dunning.Method, amount int64, events func(invoice string) []dunning.Event) {
 		id := r.id()

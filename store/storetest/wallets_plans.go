@@ -141,9 +141,8 @@ func (w *wallets) takenElsewhere(t *testing.T) {
 	selected(1)
 }
 
-// staleSets: each part of a change set is compared with what it replaces. Of two
-// events that were planned on the same state the second is a conflict, and leaves
-// nothing behind.
+// staleSets: each part of a change set is compared with the stored value that it replaces. Of two events that were
+// planned on the same state the second is a conflict, and leaves nothing behind.
 func (w *wallets) staleSets(t *testing.T) {
 	b, tx := w.funded(t, 9)
 	by := utxo.By{At: utxotest.Start}

@@ -142,10 +142,9 @@ var walletReads = []struct {
 	}},
 }
 
-// scenarios plays those of package utxotest in the store: every third in short
-// mode, since each has a store of its own. In the end the store is asked what a
-// ledger in memory is asked; under SETTLE_SOAK after each event, as it is in
-// random histories.
+// scenarios plays the scenarios of package utxotest in the store: every third in short mode, since each has a store of
+// its own. At the end, and under SETTLE_SOAK after each event, the store and a ledger in memory are asked the same
+// questions.
 func scenarios(t *testing.T, open func(testing.TB) store.Store[store.WalletUnit]) {
 	for i, scenario := range utxotest.Scenarios() {
 		if testing.Short() && i%3 > 0 {

@@ -88,9 +88,9 @@ func (o outbounds) on(what string) {
 	o.off(what, false)
 }
 
-// unknownOutbound: a nonce of a hot wallet that was used by a transaction on no file is told by a
-// payment that is refused and by a death; each switches the wallet off, and is open until
-// it is told as used, or is a filler's.
+// unknownOutbound: a transaction on no file has used a nonce of a hot wallet. A refused payment above that nonce shows
+// it, and so does a death. Each switches the wallet off, and the nonce stays open until an operator says what used it
+// or records a filler.
 func (w *withdrawals) unknownOutbound(t *testing.T) {
 	o := w.outbounds(t)
 	chain, hot := o.chain, o.hot

@@ -74,9 +74,9 @@ func (w *withdrawals) payers(t *testing.T) map[string]payer {
 	}
 }
 
-// onePayer: a transaction, or one output of it, pays one request, however it came, in
-// whatever spelling. Who names what is another's is refused, and hears whose it is; a
-// signer stops its payment by that.
+// onePayer: a transaction, or one output of it, pays one request, however it was filed and in whatever spelling. Naming
+// it for a second request is refused with the name of the first; if a signer names it, the second request's payment
+// stops.
 func (w *withdrawals) onePayer(t *testing.T) {
 	n, payers := 0, w.payers(t)
 	for name, first := range payers {

@@ -15,18 +15,18 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// putBack: of random histories a copy is made at every commit, and what came after it is lost. A
-// person who tells the truth follows docs/restore.md for each copy, then it is worked to its end, while
-// the chain mines whatever was signed and can still be mined. Outside each request is paid at most
-// once, and exactly once if it is completed.
+// putBack: a copy is made at every commit of random histories, and everything after the copy is lost. For each copy a
+// person who tells the truth follows docs/restore.md; then the copy is worked to its end, while the chain mines
+// whatever was signed and can still be mined. On the chain each request is paid at most once, and exactly once if it is
+// completed.
 func (w *withdrawals) putBack(t *testing.T) {
 	live(w.Store)
 	w.copies(t, uint64(usual(1, 4)), usual(20, 40), "")
 }
 
-// copies recovers all copies of some histories, for each of what a person may tell. What is not the
-// truth is seen in a payment that is made twice, or in a copy that is never settled, of chains with
-// nonces and of chains with inputs: else the law of putBack could see nothing.
+// copies recovers all copies of some histories, once for each of lies, where "" is the truth. A lie must show, in at
+// least one copy of a chain with nonces and of a chain with inputs, as a payment that is made twice or as a copy that
+// is never settled: otherwise putBack could see nothing.
 func (w *withdrawals) copies(t *testing.T, histories uint64, steps int, lies ...string) {
 	copies := map[string][]*putCopy{}
 	var lost []*lostHistory

@@ -243,11 +243,11 @@ func (w *withdrawals) stages() []withdrawalStage {
 	}}
 }
 
-// queues makes what random histories seldom come to: several of one wallet that
-// are owed another broadcast, with nonces and without, and one in review; jobs of
-// every priority at the same moments, on a chain and in the queue of a wallet whose
-// slot is taken; executions that nobody may rescue; requests approved out of order;
-// what is stopped, beside what goes on; and what counts for no window, or another's.
+// queues makes states that random histories seldom reach: several jobs of one wallet that are owed another broadcast,
+// with nonces and without, and one in review; jobs of every priority at the same moments, on a chain and in the queue
+// of a wallet whose slot is taken; executions that nobody may rescue; requests approved out of order; jobs that may not
+// begin (wallet off, held, put off) beside jobs that may; requests outside of every window, and of another user or
+// asset.
 func (w *withdrawals) queues(t testing.TB) (all []withdrawal.Withdrawal) {
 	chain := w.payingChain(t)
 	for i, c := range []uuid.UUID{chain, chain, chain, utxos, utxos} {

@@ -22,9 +22,9 @@ func (w *withdrawals) restored(t testing.TB, generation int64) {
 	noError(t, err)
 }
 
-// Settle says, of a chain that is recovering, that nothing was lost, until no point stands open: for
-// a test that needs the chain started, and is not about what is told. The policy of w has a depth
-// of at most 100.
+// Settle says of a recovering chain that nothing was lost, one statement after the other, until
+// [store.Withdrawals.Unsettled] has nothing left. It is for tests that need the chain started and do not test the
+// statements. The policy of w has a depth of at most 100.
 func Settle(t testing.TB, w *store.Withdrawals, chain uuid.UUID) {
 	t.Helper()
 	olga := by(withdrawal.Operator, start)
@@ -244,9 +244,9 @@ func (w *withdrawals) unsettled(t *testing.T) {
 	}
 }
 
-// unclaimed: while a transfer is unclaimed no request of its payee is ordered or refunded, and a
-// chain with one that is queued is not started; what claims it, says that it is another's, or drops
-// it ends that.
+// unclaimed: while a transfer is unclaimed no request of its payee is ordered or refunded, and a chain on which such a
+// request is queued is not started. That ends for a request once an event claims the transfer, says that the transfer
+// is another's, or drops it.
 func (w *withdrawals) unclaimed(t *testing.T) {
 	live(w.Store)
 	chain, hot := w.id(), w.id()

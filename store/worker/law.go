@@ -21,9 +21,8 @@ const (
 	halt                    // no call of this Run succeeds any more: Run ends
 )
 
-// law is the one table of what follows from which error, for all domains. The first line that
-// an error matches counts, so that of an error that joins several the order does not matter. An
-// error of no line is retry.
+// law is the one table of what follows from which error, for all domains. The first row that an error matches counts,
+// so that the order of errors in a joined one does not matter. An error that matches no row is retried.
 var law = []struct {
 	err  error
 	says verdict
