@@ -123,9 +123,9 @@ func (c *step) deadInBlock(e *Receipt, i int, final bool) error {
 	return c.contradicted(e, i)
 }
 
-// endBy ends the job by transaction i, which is in a block at depth: paid, or
-// failed if it was reverted or replaced the payment. Then all that was live is dead,
-// and a payment that is on record beside it is looked up instead.
+// endBy ends the job by transaction i, which is in a block at depth: the job is paid, or failed if the transaction was
+// reverted or replaced the payment. Then every other live transaction is dead, and a payment that is on record beside
+// it is looked up instead.
 func (p *Policy) endBy(c *step, e *Receipt, i int) error {
 	trigger, text := jobRevert, "Transaction reverted"
 	switch {

@@ -8,29 +8,26 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// What forbids another payment of a request: that it may have been paid
-// (Request.Mined), that something may be out which is not on file
-// (Request.StraysSent), and that its signer did something that nobody can tell
-// (Request.Taken), until an operator has acknowledged that. All are columns of the
-// request, and each change of them is a version of it, so that no step that was
-// decided before can be stored.
+// Three things forbid another payment of a request until an operator has acknowledged them: it may have been paid
+// (Request.Mined), a transaction that is not on file may be out (Request.StraysSent), or its signer may have sent
+// something, which nobody can tell (Request.Taken). All three are columns of the request, and each change of them makes
+// a new version, so that no step that was decided before can be stored.
 
 // flagged reports whether the request may have been paid beside the record.
 func (r *Request) flagged() bool {
 	return r.Mined != "" || r.StraysSent > 0 || r.Taken != "" && !r.Acknowledged
 }
 
-// elsewhere reports whether something that is not live on file may have paid the
-// request, or may yet. What is live beside it is not sent again, whatever an
-// operator said of that afterwards: else both could be mined.
+// elsewhere reports whether a transaction that is not live on file may have paid the request, or may still pay it. Then
+// the live transactions are not sent again, even if an operator has acknowledged the other one: else both could be
+// mined.
 func (w *Withdrawal) elsewhere() bool {
 	return w.Request.StraysSent > 0 || w.Request.Mined != "" && !w.live(w.Request.Mined) || w.paidByDead() != "" ||
 		slices.ContainsFunc(w.Strays, func(s Stray) bool { return s.SettledAt.IsZero() })
 }
 
-// flagged writes the line of the request for a flag that the step has set or
-// cleared. While a job is under way the step that sets one moves that too, see
-// [step.park]: what it forbids writes the job.
+// flagged writes the line of the request for a flag that the step has set or cleared. While a job is under way, the
+// step that sets a flag moves the job too, see [step.park], so that a step decided before cannot write the job.
 func (c *step) flagged() error {
 	o, n := &c.Old.Request, &c.New.Request
 	// A refund empties the list, which has a line of its own, and an acknowledgement makes it shorter.
@@ -45,11 +42,9 @@ func (c *step) flagged() error {
 	return c.moveRequest(onFlagged, c.why)
 }
 
-// IncidentClaim says what evidence says against the record: of an [Incident], and,
-// ClaimMined or ClaimSent, of a [Stray]. What an operator does about each is in
-// store/ops/explain.md of this module.
-// Values: ClaimMined, ClaimSent, ClaimTaken, ClaimCancelMined, ClaimReverted, ClaimMissing, ClaimDead,
-// ClaimNotDead, ClaimLeftOut.
+// IncidentClaim is what evidence claims against the record: of an [Incident] any of these, of a [Stray] ClaimMined or
+// ClaimSent. store/ops/explain.md of this module says what an operator does about each. Values: ClaimMined, ClaimSent,
+// ClaimTaken, ClaimCancelMined, ClaimReverted, ClaimMissing, ClaimDead, ClaimNotDead, ClaimLeftOut.
 type IncidentClaim = statemachine.Enum[incidentClaim]
 
 const (
@@ -103,9 +98,9 @@ func (c *step) incident(hash string, claim IncidentClaim, b Block) error {
 	return nil
 }
 
-// tell notes what evidence says beside the record, and reports whether it is news. News
-// takes an acknowledgement back and is a version of the request, whose line says text;
-// what was told before is neither, however often it is told, and in whatever order.
+// tell notes a claim of evidence beside the record, and reports whether it is news. News takes an acknowledgement back
+// and makes a version of the request, whose line says text. A claim that is on the list already does neither, however
+// often and in whatever order it comes.
 func (c *step) tell(news told, text string) bool {
 	r := &c.New.Request
 	if r.Told.has(news) {

@@ -21,10 +21,10 @@ func (w *Withdrawal) dispatchUnder(fence int64) *Attempt {
 
 // lateAnswer: the signer of dispatch d says that it sent e.Hash.
 //
-// Where nothing else is out, the hash is put on file and looked up; beside a stray that
-// is not settled this is an incident too, and an operator has the job. Else two may be
-// out: an incident, and a [Stray] by which the request gets no other execution until
-// the hash is on file or proven dead. What is out stays out and an operator has it.
+// If nothing else is out, the hash is put on file and looked up; if there is a stray that is not settled, this is an
+// incident too, and an operator has the job. If something else is out, two transactions may be: then this is an
+// incident, and a [Stray] by which the request gets no other execution until the hash is on file or proven dead.
+// Transactions that are out stay out, and an operator has them.
 func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 	j := &c.New.Job
 	if c.Old.find(e.Hash) >= 0 || c.Old.stray(e.Hash, ClaimSent) >= 0 {
@@ -80,9 +80,9 @@ func (w *Withdrawal) Forgot(e *Broadcast) bool {
 	return e.Fence > w.Job.Lease.Fence && w.find(e.Hash) < 0
 }
 
-// forgottenAnswer: what was sent under a fence that never was is an incident, and a [Stray] by which
-// the request gets no other execution until the hash is on file or proven dead. Which wallet sent it,
-// and so whose its nonce is, nobody knows.
+// forgottenAnswer: a transaction was sent under a fence that the record never gave. It is an incident, and a [Stray] by
+// which the request gets no other execution until the hash is on file or proven dead. Nobody knows which wallet sent
+// it, and so whose its nonce is.
 func (c *step) forgottenAnswer(e *Broadcast) error {
 	if c.Old.stray(e.Hash, ClaimSent) >= 0 {
 		return nil
@@ -107,11 +107,10 @@ func (c *step) forgottenAnswer(e *Broadcast) error {
 	return nil
 }
 
-// taken: the hash that the signer answers with is the transaction of another
-// request, or a filler. Whether anything was sent for this one nobody can tell: an
-// operator has what is out, and what is not is held. Whatever the state, the hash is in
-// Request.Taken and gets a line, so that what somebody decided before is stale. The same
-// answer to the same dispatch is no news, and stops what an operator has let go on since.
+// taken: the signer answers with a hash that is the transaction of another request, or a filler. Nobody can tell
+// whether it sent anything for this request. If something may be out, an operator has the job; else the request is
+// held. In every state the hash is in Request.Taken and gets a line, so that a decision made before is stale. The same
+// answer to the same dispatch is no news, but it stops the request again if an operator has let it go on since.
 func (c *step) taken(tx *txFacts, fence int64) error {
 	if err := c.incident(tx.Hash, ClaimTaken, Block{}); err != nil {
 		return err
@@ -145,9 +144,9 @@ func (w *Withdrawal) exclusiveWithLive(tx *txFacts) bool {
 	return true
 }
 
-// park gives a job of which something is or may be out to an operator: what is
-// on file is looked up, and nothing new is sent. One that is in review gets a
-// line too, so that an answer of the operator to what was known before is stale.
+// park gives a job to an operator of which something is or may be out: its transactions on file are looked up, and
+// nothing new is sent. A job that is in review already gets a line too, so that an operator's answer to what was known
+// before is stale.
 func (c *step) park(text string) error {
 	j := &c.New.Job
 	text = statemachine.Bounded(text, MaxText)

@@ -14,13 +14,11 @@ import (
 
 // paidBy files a transaction that pays the request and was not on file.
 //
-// It joins the file where it and what is live can never both be mined, or
-// nothing is live, and is then confirmed like any other. Where something live
-// can still be mined beside it, or the record is over, the payment is an
-// incident; beside something live an operator has the job, and e.Tx joins the file
-// once what is live is proven dead. Of one that was declared dead, or after the end, an
-// operator's word is an incident at any depth, so that nothing is paid before it
-// is resolved.
+// The transaction joins the file if nothing is live, or if it and what is live can never both be mined; it is then
+// confirmed like any other. If something live can still be mined beside it, or the record is over, the payment is an
+// incident. Beside something live an operator has the job, and e.Tx joins the file once the live transactions are
+// proven dead. If the transaction was declared dead, or the job has ended, an operator's word is an incident at any
+// depth, so that nothing is paid before it is resolved.
 func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	r, j := &c.New.Request, &c.New.Job
 	tx := txFacts{Hash: e.Tx, Raw: e.Raw, Nonce: e.Nonce, HasNonce: e.HasNonce, Input: e.Input, ByOutput: true, Output: e.Output}
@@ -102,9 +100,9 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	return c.park(text)
 }
 
-// further reports whether a transaction that is known to pay the request by one output, on file or
-// as a stray that was mined, is shown to pay it by another one. Of a stray of a queued request an
-// operator finds out, who has its job in review.
+// further reports whether e shows that a transaction pays the request by another output than the one already known, on
+// file or as a stray that was mined. It is false for a stray of a queued request, whose job is in review: an operator
+// finds that out.
 func (w *Withdrawal) further(onFile, stray int, output uint32) bool {
 	switch {
 	case onFile >= 0:

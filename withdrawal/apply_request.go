@@ -216,9 +216,8 @@ func (c *step) notLoaded() error {
 	return c.refuse(statemachine.ErrInvalid, fmt.Sprintf("%d transactions are on file, %d were loaded", c.Old.Job.TxsOnFile, len(c.Old.Txs)))
 }
 
-// requeue is refused with any transaction on file that is not proven dead, a
-// reverted and a cancelling one included: no two transactions of one request
-// are ever both mined.
+// requeue is refused while any transaction on file is not proven dead, also a reverted or cancelling one. So no two
+// transactions of one request are ever both mined.
 func (p *Policy) requeue(c *step, e *Requeued) error {
 	j := &c.Old.Job
 	if c.Old.Request.Status == RequestApproved && j.Status == JobFailed && j.ID == e.Job {

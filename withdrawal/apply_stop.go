@@ -9,9 +9,8 @@ import (
 	"github.com/settlehq/settle/statemachine/switches"
 )
 
-// Stop is a right: until the first irreversible step an operator can cancel or
-// hold any request, and a wallet or chain that is switched off begins nothing
-// new. What is out is looked up, sent again and replaced as before.
+// Until the first irreversible step an operator can always cancel or hold a request, and a wallet or chain that is
+// switched off begins nothing new. Transactions that are out are looked up, sent again and replaced as before.
 
 // off says why no execution may begin or go on to its first irreversible step;
 // empty if it may.

@@ -35,12 +35,10 @@ func (w *Withdrawal) revived() bool {
 	return i >= int(w.Job.TxsDead) // false for -1, on no file: TxsDead is 0 at least
 }
 
-// contradicted: transaction i was declared dead, and the chain shows it mined
-// at depth. The payment stops: the job has no execution left, whatever follows,
-// and an operator looks at it. Where nothing of it is out, the transaction is
-// live again, to be resolved as sent; if the record cannot say so, since later
-// ones were not exclusive with it or it is of an earlier job, the job fails
-// with the hash, and is never requeued.
+// contradicted: transaction i was declared dead, and the chain shows it mined at depth. The payment stops: the job has
+// no execution left, whatever follows, and an operator looks at it. If nothing else of the job is out, the transaction
+// is live again, to be resolved as sent. If the record cannot say so, since later transactions were not exclusive with
+// it or it is of an earlier job, the job fails with the hash, and is never requeued.
 func (c *step) contradicted(e *Receipt, i int) error {
 	j := &c.New.Job
 	if known := c.Old.disproved(); j.Review && known >= 0 && (j.Live() || !c.revivable(i)) {
@@ -97,11 +95,11 @@ func (c *step) revivable(i int) bool {
 	return true
 }
 
-// awaitsOperator: this is the receipt by which the transaction came back to
-// life, whoever says it again, and no operator has said Resolved yet. Of a transaction of a
-// batch, which pays many, an operator's word is the answer: it says by which output this one is
-// paid. But the operator whose PaidBy brought the transaction back to life only repeats himself
-// when he says it again, unless he names the version of the job that the first word made.
+// awaitsOperator: the receipt is the one by which the transaction came back to life, whoever sends it again, and no
+// operator has said Resolved yet. For a transaction of a batch, which pays many requests, an operator's PaidBy is the
+// answer instead: it says by which output this request is paid. But if the PaidBy of the same operator brought the
+// transaction back to life, a second one is only a repetition, unless it names the version of the job that the first
+// one made.
 func (c *step) awaitsOperator(e *Receipt) bool {
 	j := &c.Old.Job
 	same := c.by.Actor == c.Old.Request.DisprovedBy && c.by.Version != j.Version

@@ -17,12 +17,11 @@ const MaxMembers = 1000
 // MaxTransfers bounds what evidence shows of one transaction.
 const MaxTransfers = 10 * MaxMembers
 
-// Payout is what commits together of a batch: the batch, its transactions, and
-// the requests that have one of them on file. A pure value, like [Withdrawal].
+// Payout is what commits together of a batch: the batch, its transactions, and the requests that have one of them on
+// file. A pure value, like [Withdrawal].
 //
-// Members are by id of the request. One that the batch has no longer, since it
-// was paid, failed, is pending again or parked, stays among them: evidence may
-// concern it still. See [Payout.Has].
+// Members are ordered by id of the request. A request that has left the batch, since it was paid, failed, is pending
+// again or parked, stays among Members: evidence may still concern it. See [Payout.Has].
 type Payout struct {
 	Batch   Batch
 	Txs     []BatchTx // all versions, by Seq
@@ -106,9 +105,8 @@ type BatchChange struct {
 	Said     []Statement                          // as in [Change]
 }
 
-// Touch reports that of the batch only columns outside the version changed: save
-// NextCheckAt, Rebroadcast and Lease where the version, fence, lease holder and the
-// first two are those of Old.
+// Touch reports that only columns of the batch outside the version changed. A store then saves NextCheckAt, Rebroadcast
+// and Lease, where the stored version, fence, lease holder, NextCheckAt and Rebroadcast are those of Old.
 func (c *BatchChange) Touch() bool {
 	o, n := &c.Old.Batch, &c.New.Batch
 	return o.Version == n.Version && (o.NextCheckAt != n.NextCheckAt || o.Rebroadcast != n.Rebroadcast || o.Lease != n.Lease)
@@ -138,10 +136,9 @@ func (b *Payout) Pays(hash string, w *Withdrawal) (output uint32, ok bool) {
 	return 0, false
 }
 
-// Unwanted returns the requests that the newest version pays although an operator
-// has them, or they may be paid elsewhere. While there is one that version is not
-// sent again, but looked up, and the builder is asked to replace it by one that
-// does not pay them: [DoReplace].
+// Unwanted returns the requests that the newest version pays although an operator has them, or they may be paid
+// elsewhere. While there is such a request the newest version is not sent again, but looked up, and the builder is
+// asked to replace it by a version that does not pay them: [DoReplace].
 func (b *Payout) Unwanted() (without []uuid.UUID) {
 	for i := range b.Members {
 		w := &b.Members[i]
@@ -202,12 +199,11 @@ func CompareMembers(a, b *Withdrawal) int { return bytes.Compare(a.Request.ID[:]
 type BatchStatus = statemachine.Enum[batchStatus]
 
 const (
-	// BatchConfirming: a version may be mined. It begins with the first signed
-	// one, before that is sent: a crash leaves bytes that are owed a broadcast, and a
-	// lease that ends. A [WithdrawalWorker] claims it and sends them, or replaces what
-	// is [Payout.Unwanted]; a crash before the replacement is on file leaves nothing,
-	// and it is asked for again when the lease has ended. A [ConfirmationWorker] looks
-	// all versions up at NextCheckAt. Time alone never fails it.
+	// BatchConfirming: a version may be mined. The state begins with the first signed version, before it is sent: a
+	// crash leaves bytes that are owed a broadcast, and a lease that ends. A [WithdrawalWorker] claims the batch and
+	// sends the bytes, or replaces a version that has [Payout.Unwanted] members; after a crash before the replacement
+	// is on file, it is asked for again when the lease has ended. A [ConfirmationWorker] looks all versions up at
+	// NextCheckAt. Time alone never fails the batch.
 	BatchConfirming BatchStatus = iota + 1
 	// BatchConfirmed: a version is mined at depth, and what it pays is paid.
 	// Every member was decided in that commit. Terminal.

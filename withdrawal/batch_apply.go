@@ -398,9 +398,8 @@ func (c *batchStep) revoke(e *BatchRevoked) error {
 	return nil
 }
 
-// check puts the next check off. It proves nothing and moves nothing. What was sent
-// is owed no more, and the look-up that follows asks for it again, for a replacement
-// where the batch is stopped.
+// check puts the next check off. It proves nothing and moves nothing. After a broadcast no other one is owed; a look-up
+// that misses the transaction (again) makes one due, or a replacement if the batch has unwanted members.
 func (c *batchStep) check(again bool) error {
 	b := &c.New.Batch
 	if b.Status != BatchConfirming {

@@ -19,16 +19,14 @@ func (ofBatch) batch() {}
 
 // Events of a batch.
 type (
-	// BatchPrepared makes a batch of jobs that its actor has claimed: the signed
-	// transaction is on file, before it is sent, with every request that it pays.
-	// All jobs are of one wallet. On a chain with nonces one of them holds the
-	// slot of the wallet, and the others were claimed behind it. If one of them
-	// cannot be paid any more, since it was cancelled, held, or its lease is over,
-	// nothing is stored, and nothing may be sent: the host makes another
+	// BatchPrepared makes a batch of jobs that its actor has claimed: the signed transaction is on file, before it is
+	// sent, with every request that it pays. All jobs are of one wallet. On a chain with nonces one of them holds the
+	// slot of the wallet, and the others were claimed behind it. If one of them cannot be paid any more, since it was
+	// cancelled, held, or its lease is over, nothing is stored, and nothing may be sent: the host makes another
 	// transaction without it. Key: Batch and Hash.
 	//
-	// Pays are all of the transaction but change; each is one output, and what it
-	// pays is what the request says. A signer that also sends cannot pay a batch.
+	// Pays has every output of the transaction but change; each pays one request, and the amount is the request's. A
+	// signer that also sends cannot pay a batch.
 	BatchPrepared struct {
 		By
 		ofBatch
@@ -43,11 +41,10 @@ type (
 		ChainNonce    uint64
 		HasChainNonce bool
 	}
-	// BatchReplaced puts a replacing version on file, before it is sent: same
-	// wallet, same nonce or input. It pays some or all of the members that the
-	// batch has, or none. One that it does not pay is dropped: it stays as it is
-	// until a version without it is mined at depth. By.Version is required.
-	// Fence is of the lease of its actor. Key: Hash.
+	// BatchReplaced puts a replacing version on file, before it is sent: same wallet, same nonce or input. It pays some
+	// or all of the members that the batch has, or none. A member that it does not pay is dropped: it stays as it is
+	// until a version without it is mined at depth. By.Version is required. Fence is of the lease of its actor. Key:
+	// Hash.
 	BatchReplaced struct {
 		By
 		ofBatch
@@ -69,9 +66,9 @@ type (
 		ofBatch
 		statemachine.Revocation
 	}
-	// BatchSent reports a broadcast of the newest version. Done says that the node
-	// took it or has it. It is owed again only after a look-up misses it, done or
-	// not. It ends the lease. After the end it changes nothing. Key: Fence.
+	// BatchSent reports a broadcast of the newest version. Done says that the node took the version or has it. Done or
+	// not, another broadcast is owed only after a look-up misses the version. BatchSent ends the lease. After the end
+	// of the batch it changes nothing. Key: Fence.
 	BatchSent struct {
 		By
 		ofBatch
@@ -92,22 +89,19 @@ type (
 		ofBatch
 		Error string
 	}
-	// BatchMined: a transaction with the nonce or input of the batch is in a block.
-	// Below the depth nothing but the next check changes. At depth every member
-	// is decided, in one commit:
+	// BatchMined: a transaction with the nonce or input of the batch is in a block. Below the depth nothing but the
+	// next check changes. At depth every member is decided, in one commit:
 	//
-	//   - of a version, a member that it pays and whose output or transfer is shown,
-	//     to the payee, of the asset and the amount of the request, is confirmed;
-	//     one that is not shown is parked for an operator; of a reverted one it has
-	//     failed;
-	//   - a member that it does not pay cannot be paid by the others any more: it is
-	//     pending again, or failed after its last execution;
-	//   - of a transaction that is none of the batch, the members that it pays are
-	//     paid by it, the others cannot be paid any more, and those for whom nobody
-	//     can tell are parked.
+	//   - A version is mined, and pays the member: the member is confirmed if its output or transfer is shown, with the
+	//     payee, asset and amount of the request; if it is not shown, the member is parked for an operator; if the
+	//     version was reverted, the member has failed.
+	//   - A version is mined, and does not pay the member: no other version can pay it any more, so it is pending
+	//     again, or failed after its last execution.
+	//   - A transaction that is no version of the batch is mined: the members that it pays are paid by it, the others
+	//     cannot be paid any more, and a member of which nobody can tell is parked.
 	//
-	// A member in review that it does not pay is left to the operator, unless one
-	// says this. Key: Tx and Block.
+	// A member in review that the transaction does not pay is left to the operator, unless an operator says BatchMined.
+	// Key: Tx and Block.
 	BatchMined struct {
 		By
 		ofBatch
@@ -116,10 +110,9 @@ type (
 		Reverted bool
 		GasUsed  Raw
 		GasPrice Raw
-		// Transfers are all that the receipt shows: the outputs, or the transfers
-		// that were made, each once and at most MaxTransfers; those to other payees
-		// may be left out. None of a reverted one. They have no memo: leave out what
-		// names another memo, or tag, than the request's, for it is not its payment.
+		// Transfers are all outputs, or transfers, that the receipt shows, each once and at most MaxTransfers; those to
+		// other payees may be left out. A reverted transaction has none. They have no memo: leave out a transfer that
+		// names another memo, or tag, than the request's, for it is not the request's payment.
 		Transfers []Transfer
 		// Of a transaction that is none of the batch: its nonce or input, and that
 		// somebody looked at it: what it pays to the members is in Transfers.

@@ -116,12 +116,11 @@ const (
 	maybePays   = -2 // nobody can tell
 )
 
-// PaidOutputs returns by which output the transaction of e pays each member, in
-// the order of Members: -1 by none, -2 if nobody can tell. It pays those on whose
-// file it is by the output that it has there. All others are paid by whichever
-// other output is equal to what the request says, one to one, also by a version whose
-// bytes pay more than its file; where there are fewer such than members that are due
-// the same, or another amount goes to the payee, nobody can tell.
+// PaidOutputs returns by which output the transaction of e pays each member, in the order of Members: -1 by none, -2 if
+// nobody can tell. A member that has the transaction on file is paid by the output on file. Any other member is paid by
+// an output that equals what its request asks for, each output paying one member, also if the bytes of a version pay
+// more than its file says. If a payee gets outputs, but fewer that equal the request than there are members with the
+// same payee, asset and amount, nobody can tell for these members.
 func (b *Payout) PaidOutputs(e *BatchMined) []int64 {
 	shown := make(map[uint32]*Transfer, len(e.Transfers))
 	for i := range e.Transfers {
@@ -194,10 +193,9 @@ func (b *Payout) furtherOutputs(e *BatchMined, outputs []int64) map[int][]uint32
 	return further
 }
 
-// stays reports whether the refusal of member i stops no other member: while the batch
-// has it, an operator gets it. After the end no operator does, so that only a refusal
-// that was decided before, of another request's transaction, is passed over; any other
-// one is news.
+// stays reports whether the refusal of member i stops no other member. While the batch has the member, an operator gets
+// it. After the end of the batch no operator does; then only a refusal that was known before, of a transaction that is
+// another request's, is passed over, and any other stops the event.
 func (c *batchStep) stays(i int, again bool, refused error) bool {
 	return c.Old.Has(&c.Old.Members[i]) || again && errors.Is(refused, ErrPaymentTaken)
 }
@@ -227,9 +225,9 @@ func (c *batchStep) decide(s *step, e *BatchMined, output int64, again bool) err
 	return c.policy.paidBy(s, &paid)
 }
 
-// unclear: nobody can tell whether what is mined pays the member. Who is completed by
-// something that cannot be mined beside it is not paid by that any more. Of another
-// one that the batch has no longer it is refused, so that somebody looks.
+// unclear: nobody can tell whether the mined transaction pays the member. If the member is completed by a transaction
+// that cannot be mined beside it, the mined one does not pay it. For any other member that has left the batch the event
+// is refused, so that somebody looks.
 func (c *batchStep) unclear(s *step, e *BatchMined, again bool) error {
 	switch {
 	case c.Old.Has(&s.Old):

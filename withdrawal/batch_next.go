@@ -56,9 +56,8 @@ func (p Policy) NextBatch(b Payout, now time.Time) Step {
 type BatchDue = statemachine.Enum[batchDue]
 
 const (
-	// DueBatchSend: the newest version is owed a broadcast, or a replacement, from
-	// next_check_at on unless somebody has the lease. A wallet offers of those that are due the first by
-	// [LowerBatch].
+	// DueBatchSend: the newest version is owed a broadcast, or a replacement, from next_check_at on unless somebody has
+	// the lease. Of the due batches of a wallet only the first by [LowerBatch] is offered.
 	DueBatchSend BatchDue = iota + 1
 	// DueBatchCheck: the versions are to be looked up, from next_check_at on. A
 	// batch that is owed a broadcast is left to the withdrawal workers for a grace.

@@ -18,9 +18,9 @@ type Cause struct {
 	Reason string
 }
 
-// ByCause groups a page of a list by what its requests wait for at now, the largest group first:
-// "47 wait for nonce 1203". What waits for nobody is left out. That a nonce waits for a lower one is
-// seen where the page has the request of that too.
+// ByCause groups a page of a list by what its requests wait for at now, the largest group first: "47 wait for nonce
+// 1203". A request that waits for nobody is left out. That a nonce waits for a lower one is seen only if the page also
+// has the request with the lower nonce.
 func (p Policy) ByCause(page []Withdrawal, now time.Time) []statemachine.Caused[Cause] {
 	lowest := map[uuid.UUID]uint64{} // that is not mined, of the wallets of the page
 	for i := range page {

@@ -9,10 +9,9 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Check returns [statemachine.ErrCorrupt] with the first invariant that the
-// record breaks, or, on a sound record, [ErrPaidTwice] or [ErrPaidAndRefunded] for
-// what people have to settle and have not acknowledged. Txs and Strays must be loaded. Attempt and
-// Wallet are checked if they are.
+// Check returns [statemachine.ErrCorrupt] with the first invariant that the record breaks. For a sound record it
+// returns [ErrPaidTwice] or [ErrPaidAndRefunded] if people have something to settle and have not acknowledged it. Txs
+// and Strays must be loaded. Attempt and Wallet are checked if they are loaded.
 func Check(w Withdrawal) error {
 	if w.Request.Status == 0 && w.Job.Status == 0 {
 		return nil // does not exist yet

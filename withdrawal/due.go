@@ -10,27 +10,23 @@ import (
 	"github.com/settlehq/settle/statemachine/switches"
 )
 
-// DueKind says what is due, and in which order it is taken. What makes a record
-// due is said here alone: stores ask, or repeat it as a query.
-// Values: DueClaim, DueRebroadcast, DueCheck, DueRescue, DueEnqueue, DueRefund.
+// DueKind says what is due, and in which order it is taken. Only the rules here say what makes a record due: stores ask
+// them, or repeat them as a query. Values: DueClaim, DueRebroadcast, DueCheck, DueRescue, DueEnqueue, DueRefund.
 type DueKind = statemachine.Enum[dueKind]
 
 const (
-	// DueClaim: pending jobs from [Job.DueAt] on, or earlier by [IsAhead], in the order of
-	// [CompareClaims]; not those that [Claimed] is refused for, since the request
-	// is held or flagged or the wallet does not pay. Nobody asks for the jobs of a chain
-	// that the policy pauses, see [Chain]; those of a chain that the switch stops are not
-	// offered, see [DueIn].
+	// DueClaim: pending jobs from [Job.DueAt] on, or earlier by [IsAhead], in the order of [CompareClaims]; not jobs
+	// for which [Claimed] is refused, since the request is held or flagged or the wallet does not pay. Nobody asks for
+	// the jobs of a chain that the policy pauses, see [Chain]; jobs of a chain that the switch stops are not offered,
+	// see [DueIn].
 	DueClaim DueKind = iota + 1
-	// DueRebroadcast: confirming jobs that are owed another broadcast, from
-	// next_check_at on unless somebody has a lease, in the order of
-	// [CompareRebroadcasts]. A wallet with nonces offers of those that are due
-	// the first by [LowerNonce].
+	// DueRebroadcast: confirming jobs that are owed another broadcast, from next_check_at on unless somebody has a
+	// lease, in the order of [CompareRebroadcasts]. Of the due jobs of a wallet with nonces only the first by
+	// [LowerNonce] is offered.
 	DueRebroadcast
-	// DueCheck: confirming jobs from next_check_at on, by that and id. One that
-	// is owed another broadcast is left to the withdrawal workers for a grace,
-	// since a look-up puts next_check_at off for both. One that is in a batch is
-	// looked up with it, see [BatchDueAt].
+	// DueCheck: confirming jobs from next_check_at on, in the order of this time and of the id. A job that is owed
+	// another broadcast is left to the withdrawal workers for a grace, since a look-up would move next_check_at, and so
+	// the broadcast, too. A job in a batch is looked up with the batch, see [BatchDueAt].
 	DueCheck
 	// DueRescue: processing jobs, not in review, from the end of the lease on,
 	// by that and id.
@@ -38,10 +34,9 @@ const (
 	// DueEnqueue: approved requests that are neither held nor flagged, at once
 	// or from offer_at on, by updated_at and id.
 	DueEnqueue
-	// DueRefund: requests that have ended unpaid and are not [Refunded], and of which
-	// nothing says that they may have been paid, at once or from offer_at on, by that,
-	// updated_at and id. Whether one may be refunded now [Policy.Refundable] says; one
-	// that may not is [PutOff] until it may.
+	// DueRefund: requests that have ended unpaid and are not [Refunded], and that may not have been paid as far as the
+	// record says; at once or from offer_at on, in the order of offer_at, updated_at and id. [Policy.Refundable] says
+	// whether a request may be refunded now; one that may not is [PutOff] until it may.
 	DueRefund
 )
 
@@ -52,9 +47,8 @@ func (dueKind) Names() []string { return dueNames }
 
 var dueNames = []string{"claim", "rebroadcast", "check", "rescue", "enqueue", "refund"}
 
-// DueAt says from when on something of a kind is due for w, as it is stored; ok
-// is false where nothing is, whatever the time. What is due at once is due from
-// the zero time on. Grace is for [DueCheck].
+// DueAt says from when on something of a kind is due for w, as it is stored; ok is false if nothing will be due,
+// whatever the time. Work that is due at once is due from the zero time on. Grace is for [DueCheck].
 func DueAt(kind DueKind, w *Withdrawal, grace time.Duration) (at time.Time, ok bool) {
 	j := &w.Job
 	switch kind {
@@ -85,9 +79,8 @@ func DueAt(kind DueKind, w *Withdrawal, grace time.Duration) (at time.Time, ok b
 
 func (j *Job) owesBroadcast() bool { return j.Status == JobConfirming && j.Rebroadcast && !j.Review }
 
-// DueIn reports whether what is due of a kind is offered where the switch says s of
-// the chain: no claim and no order while nothing begins, nothing to send while nothing
-// is sent, and no refund while the chain is recovering.
+// DueIn reports whether due work of a kind is offered while the switch has state s for the chain: no claim and no order
+// while nothing begins, no broadcast while nothing is sent, and no refund while the chain is recovering.
 func DueIn(kind DueKind, s switches.State) bool {
 	switch kind {
 	case DueClaim, DueEnqueue:
@@ -106,11 +99,10 @@ func IsDue(kind DueKind, w *Withdrawal, grace time.Duration, now time.Time) bool
 	return ok && !at.After(now)
 }
 
-// IsAhead reports whether something of a kind is due for w although its time has not come, since a
-// clock that was ahead has put it off: its time is later than ahead, which is now, [Policy.Longest]
-// and the grace. Of a job that is scheduled, which a snooze may put off for as long as it asks,
-// it is the time at which that was done ([Job].ScheduledFrom) that is later; and a job that
-// nothing delays is due whatever the clock said.
+// IsAhead reports whether something of a kind is due for w although its time has not come, since a clock that was ahead
+// has put it off: its time is later than ahead, which is now + [Policy.Longest] + the grace. A scheduled job may be put
+// off by a snooze for as long as the snooze asks, so for it the time of the scheduling ([Job].ScheduledFrom) is
+// compared; and a job that nothing delays is due whatever the clock said.
 func IsAhead(kind DueKind, w *Withdrawal, grace time.Duration, now, ahead time.Time) bool {
 	at, ok := DueAt(kind, w, grace)
 	switch {
@@ -133,12 +125,11 @@ func (p *Policy) claimable(j *Job, now time.Time) bool {
 	return j.scheduled(now, now.Add(p.Longest(DueClaim))) && p.due(DueClaim, j.OfferAt, now)
 }
 
-// Longest is for how long at most the rules put off what is due of a kind, without a grace. What
-// is put off until later than that, from now, was put off by a clock that was ahead: it is due
-// now, see [IsAhead] and [statemachine.Due]. Of [DueClaim] it is how long a job is not offered
-// again, and how far ahead of now [Job].ScheduledFrom may be: two clocks differ by so much, and so
-// does a transaction that began before the one that scheduled the job. All processes of a store
-// need the same policy, or a process with shorter pauses does not wait for the pauses of another.
+// Longest is the longest time for which the rules put off work of a kind, without a grace. A due time that is further
+// ahead of now was set by a clock that was ahead, and the work is due now, see [IsAhead] and [statemachine.Due]. For
+// [DueClaim] it is how long a job is not offered again, and how far [Job].ScheduledFrom may be ahead of now: that much
+// two clocks may differ, or a transaction may have begun before the one that scheduled the job. All processes of a
+// store need the same policy, since a process with shorter pauses does not wait for the longer pauses of another.
 func (p *Policy) Longest(kind DueKind) time.Duration {
 	switch kind {
 	case DueRebroadcast:
@@ -181,10 +172,9 @@ func CompareDue(kind DueKind, a, b *Withdrawal) int {
 	return cmp.Or(a.Request.UpdatedAt.Compare(b.Request.UpdatedAt), byID(&a.Request.ID, &b.Request.ID))
 }
 
-// RebroadcastShare is how many of a claim of n are for re-broadcasts, before
-// executions: half, rounded up, since a later nonce cannot be mined before an
-// earlier one. Claims of one are for both in turn: again is whether the last one
-// was a re-broadcast.
+// RebroadcastShare is how many items of a claim of n are re-broadcasts, taken before executions: half, rounded up,
+// since a later nonce cannot be mined before an earlier one. Claims of one item alternate: again is whether the last
+// one was a re-broadcast.
 func RebroadcastShare(n int, again bool) int {
 	if n == 1 && again {
 		return 0

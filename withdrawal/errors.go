@@ -20,23 +20,21 @@ var (
 	// wherever that is. It is [statemachine.ErrIllegal].
 	ErrNonceUsed = statemachine.NewSentinel("nonce-used", "the nonce is below the next one of the wallet, or a filler's",
 		statemachine.ErrIllegal)
-	// ErrNonceGap: the nonce leaves more than [Chain.NonceGap] open below it:
-	// nothing with it can be mined before they are used. Or it leaves that of a
-	// dead transaction of the request open, see Prepared.ChainNonce.
+	// ErrNonceGap: the nonce leaves more than [Chain.NonceGap] unused nonces below it, and nothing with it can be mined
+	// before they are used. Or it leaves the nonce of a dead transaction of the request unused, see
+	// Prepared.ChainNonce.
 	ErrNonceGap = statemachine.NewSentinel("nonce-gap", "the nonce leaves a gap")
 	// ErrPaymentTaken: the transaction, or its output, pays another request.
 	// It comes in a [TakenError] with that request's id, or with the zero id where
 	// it is a filler. It is [statemachine.ErrIllegal].
 	ErrPaymentTaken = statemachine.NewSentinel("payment-taken",
 		"the transaction pays another request, or is a filler", statemachine.ErrIllegal)
-	// ErrOnHold is [switches.ErrOnHold], the one error of all domains for what does not
-	// begin now: here the request is held, its wallet is not active, or its chain is
-	// paused or stopped by the switch.
+	// ErrOnHold is [switches.ErrOnHold], the one error of all domains for work that may not begin now: here the request
+	// is held, its wallet is not active, or its chain is paused or stopped by the switch.
 	ErrOnHold = switches.ErrOnHold
-	// ErrUnsettled: the database was put back to an earlier state, and the chain has not been
-	// started again, or is not to be started while something stands open that may have been
-	// paid: then it comes in an [UnsettledError]. So it does where a hot wallet has an unknown
-	// outbound, restored or not. It is ErrOnHold.
+	// ErrUnsettled: the database was put back to an earlier state, and the chain has not been started again; or the
+	// chain may not be started yet, since a payment may be unknown: then the error comes in an [UnsettledError], also
+	// for a hot wallet with an unknown outbound, restored or not. It is ErrOnHold.
 	ErrUnsettled = switches.ErrUnsettled
 	// ErrUnclaimed: somebody with this payee was paid before the restore, and nobody knows
 	// by which request, see [Unclaimed]. It is ErrOnHold.
@@ -44,16 +42,15 @@ var (
 	// ErrInBatch: the job is one of a batch, and what becomes of its transaction
 	// is said to that. It is [statemachine.ErrIllegal].
 	ErrInBatch = statemachine.NewSentinel("in-batch", "it is in a batch", statemachine.ErrIllegal)
-	// ErrPaidTwice is what [Check] finds on a completed request of which an
-	// incident says that another transaction was mined too; it names the latest. The
-	// record is sound; people have to settle it, and then say [Acknowledged].
+	// ErrPaidTwice is what [Check] finds on a completed request if an incident says that another transaction was mined
+	// too; the error names the latest. The record is sound; people have to settle it, and then say [Acknowledged].
 	ErrPaidTwice = statemachine.NewSentinel("paid-twice", "an incident says that it was paid by another transaction too")
 	// ErrRefunded: the host has given the money back, so that no job may pay it. It
 	// is [statemachine.ErrIllegal].
 	ErrRefunded = statemachine.NewSentinel("refunded", "it was refunded", statemachine.ErrIllegal)
-	// ErrPaidAndRefunded is what [Check] finds on a request that was refunded and of
-	// which an incident says since that it was mined, sent or taken; it names the
-	// latest. The record is sound; people have to settle it, and then say [Acknowledged].
+	// ErrPaidAndRefunded is what [Check] finds on a refunded request if an incident after the refund says that it was
+	// mined, sent or taken; the error names the latest. The record is sound; people have to settle it, and then say
+	// [Acknowledged].
 	ErrPaidAndRefunded = statemachine.NewSentinel("paid-and-refunded", "it was refunded, and an incident says that it was paid")
 	// ErrSlotTaken: another job in processing holds the wallet. From a store
 	// it comes in a [TakenError] with that job's id.

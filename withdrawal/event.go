@@ -11,9 +11,8 @@ import (
 // Event is something that the host saw or decided. The set is closed.
 type Event interface{ statemachine.Event[Role] }
 
-// By says who speaks, in which capacity, when, and about which version. At counts for a
-// [Missing], all else goes by the store's clock. Version is that of the request for events
-// of the request, and that of the job for events of the job.
+// By says who speaks, in which capacity, when, and about which version. Only [Missing] uses At; everything else goes by
+// the store's clock. Version is the request's for events of the request, and the job's for events of the job.
 type By = statemachine.By[Role]
 
 // Events of the intent layer.
@@ -39,17 +38,15 @@ type (
 		By
 		Reason string
 	}
-	// Cancelled: an operator withdraws it while nothing of it is out: nothing was
-	// prepared or dispatched, or what was is proven dead or declared not sent. A
-	// queued one ends with its job. Key: Actor.
+	// Cancelled: an operator cancels the request while nothing of it is out: nothing was prepared or dispatched, or
+	// everything that was is proven dead or declared not sent. A queued request ends together with its job. Key: Actor.
 	Cancelled struct {
 		By
 		Reason string
 	}
-	// Held: an operator stops it for a while. A pending one can still be
-	// approved; it gets no job and no execution. An execution of which nothing
-	// is out ends at once and gives the attempt back; with something out the
-	// hold waits for its return. Key: that it is held.
+	// Held: an operator stops the request for a while. A held pending request can still be approved; a held request
+	// gets no job and no execution. An execution of which nothing is out ends at once and gives the attempt back; if
+	// something is out, the hold waits until the execution has ended. Key: that it is held.
 	Held struct {
 		By
 		Reason string
@@ -59,11 +56,10 @@ type (
 		By
 		Reason string
 	}
-	// Acknowledged: an operator has settled what all that was told of a request that
-	// has ended means (Request.Told), see [ErrPaidTwice] and [ErrPaidAndRefunded]. Of one
-	// that has not ended it is taken where only signers named what is another's
-	// (Request.Taken): it lets the request be paid. Say it with the version that was looked
-	// at: of what was told since it is ErrConflict then. Key: that it is acknowledged.
+	// Acknowledged: an operator has settled everything that evidence has told of a request that has ended
+	// (Request.Told), see [ErrPaidTwice] and [ErrPaidAndRefunded]. For a request that has not ended it is taken only if
+	// signers named transactions of others (Request.Taken): then it lets the request be paid. Send it with the version
+	// that was looked at: if more was told since, it is ErrConflict. Key: that it is acknowledged.
 	Acknowledged struct {
 		By
 		Reason string // required
@@ -77,9 +73,8 @@ type (
 		MaxRetries   int32       // 0: the policy's
 		Wallets      []HotWallet // candidates, in any order; read without a lock
 	}
-	// Requeued orders another job for a failed request, once nothing of the
-	// failed one can be mined. Of a request that is [Refunded] it is
-	// [ErrRefunded]. Key: Job.
+	// Requeued orders another job for a failed request, once no transaction of the failed one can be mined. For a
+	// [Refunded] request it is [ErrRefunded]. Key: Job.
 	Requeued struct {
 		By
 		Job    uuid.UUID // the failed job
@@ -88,28 +83,25 @@ type (
 		// the money was not given back.
 		NotRefunded bool
 	}
-	// Refunded closes a request that has ended unpaid in the host's books. It is the
-	// intent of the refund, or of the release of a hold: said in the commit of the
-	// posting, or before the posting where the books are elsewhere, and never after.
-	// When it may be said [Policy.Refundable] tells. No event takes it back. Key:
-	// Reference; another one is ErrConflict.
+	// Refunded closes a request that has ended unpaid in the host's books. It is the intent of the refund, or of the
+	// release of a hold: said in the commit of the posting, or before the posting where the books are elsewhere, and
+	// never after. [Policy.Refundable] says when it may be said. No event takes it back. Key: Reference; a second one
+	// with another Reference is ErrConflict.
 	Refunded struct {
 		By               // System or Operator
 		Reference string // 1 to 100 bytes: the idempotency key of the posting
 		Reason    string // required of an operator
-		// Already, of an operator and while the chain is recovering only: the refund was
-		// made before the restore of the database. It does not ask [Policy.Refundable].
-		// Beside what was told and nobody has acknowledged, or a stray that is sent and
-		// not settled, the request is paid and refunded at once: Request.PaidAfter.
+		// Already, of an operator and only while the chain is recovering: the refund was made before the restore of the
+		// database. [Policy.Refundable] is not asked. If evidence was told that nobody has acknowledged, or a stray is
+		// sent and not settled, the request counts at once as paid and refunded: Request.PaidAfter.
 		Already bool
 	}
-	// Imported brings in a row of a service that kept tx_hash on the request:
-	// queued, with one confirming job. Key: Hash. On a request that exists only
-	// Job, AssetOnChain, Hash, nonce and Wallets count; what else is set must
-	// be equal to what is stored, but for CreatedAt. With a nonce, Wallets must be the one wallet
-	// that sent it. An import is no use of a wallet: last_used_at stays. While the chain is
-	// recovering it makes another job also of a request that is failed, or approved after a
-	// requeue, where nothing of it can be mined: it was requeued and paid after the copy was made.
+	// Imported brings in a row of a service that kept tx_hash on the request: queued, with one confirming job. Key:
+	// Hash. On a request that exists only Job, AssetOnChain, Hash, nonce and Wallets count; every other field that is
+	// set, except CreatedAt, must equal the stored one. With a nonce, Wallets must be the one wallet that sent it. An
+	// import is no use of a wallet: last_used_at stays. While the chain is recovering it also makes another job of a
+	// request that is failed, or approved after a requeue, if no transaction of it can be mined: such a request was
+	// requeued and paid after the copy was made.
 	Imported struct {
 		By
 		Request      uuid.UUID
@@ -135,10 +127,9 @@ type (
 // Events of the execution layer, by a withdrawal worker under its fence. The
 // holder of a lease is By.Actor.
 type (
-	// Claimed takes a due pending job for an execution, or a confirming one
-	// for a re-broadcast where bytes are on file, or a rebump where there is
-	// a nonce or an input to replace. Fence is the next one,
-	// Job.Lease.Fence + 1; 0 takes whichever is next. Key: Fence.
+	// Claimed takes a due pending job for an execution. It also takes a confirming job: for a re-broadcast if bytes are
+	// on file, or for a rebump if there is a nonce or an input to replace. Fence is the next one, Job.Lease.Fence + 1;
+	// 0 takes whichever is next. Key: Fence.
 	Claimed struct {
 		By
 		Fence int64
@@ -156,14 +147,12 @@ type (
 		Nonce    uint64 // see FreeNonce; required where the chain has nonces
 		HasNonce bool
 		Input    string
-		// ChainNonce is the wallet's next nonce as the chain knows it, with
-		// HasChainNonce: required where the chain has nonces. Where it is above the
-		// next on file, what used the nonces between is on no file, and the event is
-		// refused: ErrUnsettled, see the package's section on unknown outbounds. Where
-		// it is not above the nonce of a
-		// transaction of this request that was declared dead, that one may still be
-		// mined, and only its own nonce is accepted: else ErrNonceGap. Where another
-		// job owns that nonce, a transfer of the wallet to itself fills it first.
+		// ChainNonce is the wallet's next nonce as the chain knows it, with HasChainNonce: required if the chain has
+		// nonces. If it is above the next nonce on file, transactions on no file have used the nonces between, and the
+		// event is refused with ErrUnsettled, see the package's section on unknown outbounds. If it is not above the
+		// nonce of a transaction of this request that was declared dead, this transaction may still be mined, and only
+		// its own nonce is accepted; any other is ErrNonceGap. If another job owns that nonce, a transfer of the wallet
+		// to itself has to use it first.
 		ChainNonce    uint64
 		HasChainNonce bool
 	}
@@ -174,14 +163,12 @@ type (
 		Fence     int64
 		Reference string // the idempotency key that the signer is called with
 	}
-	// Broadcast: the node took the prepared transaction (MarkBroadcast), or
-	// the dispatched signer answered with its hash. Key: Fence and Hash. A
-	// signer that chose a nonce which another job owns has made a transaction
-	// all the same: on ErrNonceTaken, or ErrNonceUsed where a filler has it,
-	// report it again without the nonce.
+	// Broadcast: the node took the prepared transaction (MarkBroadcast), or the dispatched signer answered with its
+	// hash. Key: Fence and Hash. A signer that chose a nonce which another job owns has made a transaction all the
+	// same: on ErrNonceTaken, or on ErrNonceUsed for a nonce of a filler, report it again without the nonce.
 	//
-	// The answer of any dispatch of the request is news whenever it comes, by
-	// any worker: see the package's section on late answers.
+	// An answer to any dispatch of the request is news whenever it comes, by any worker: see the package's section on
+	// late answers.
 	Broadcast struct {
 		By
 		Fence    int64
@@ -210,9 +197,8 @@ type (
 		Failure Failure `json:",omitzero"`
 		Error   string  // bounded and stored; the host redacts secrets
 	}
-	// GivenBack gives an execution back: it was not tried (For > 0) or the
-	// worker stops gracefully (For = 0). What is finer than a microsecond is
-	// cut off. Key: Fence.
+	// GivenBack gives an execution back: it was not tried (For > 0) or the worker stops gracefully (For = 0). For is
+	// cut to microseconds. Key: Fence.
 	GivenBack struct {
 		By
 		Fence  int64
@@ -221,11 +207,10 @@ type (
 		// refused: the rules say it of a payment that they have refused, see [UnsettledError].
 		refused bool
 	}
-	// Rebroadcast reports another broadcast of the bytes on file. Done says
-	// that the node took it or has it. It ends the lease, and the next is owed
-	// only after a look-up misses the transaction, done or not: what a node
-	// refuses may be mined already. After the end of its transaction it
-	// changes nothing. Key: Fence.
+	// Rebroadcast reports another broadcast of the bytes on file. Done says that the node took the transaction or has
+	// it. Rebroadcast ends the lease. Done or not, the next broadcast is owed only after a look-up misses the
+	// transaction, since a transaction that a node refuses may be mined already. After the end of its transaction
+	// Rebroadcast changes nothing. Key: Fence.
 	Rebroadcast struct {
 		By
 		Fence int64
@@ -245,9 +230,8 @@ type (
 		Canonical string
 		Head      uint64
 	}
-	// Looking: a look-up of the job's live transactions begins. It puts the
-	// next one off by [Policy.CheckEvery], so that no other worker makes the
-	// same one meanwhile; sent again, it renews that.
+	// Looking: a look-up of the job's live transactions begins. It puts the next look-up off by [Policy.CheckEvery], so
+	// that no other worker makes the same one meanwhile; sent again, it renews this time.
 	Looking struct{ By }
 	// Receipt: the transaction is in a block. Below the depth nothing but the
 	// next check changes. Key: Hash and Block.
@@ -259,29 +243,23 @@ type (
 		GasUsed  Raw
 		GasPrice Raw
 	}
-	// Missing: the node does not know the transaction, or could not be asked
-	// (Error). Never a proof. Of a confirmed job it is an incident, unless At, which is
-	// when the node was asked, is before the end: a slow look-up sets it, and the
-	// worker of store.Withdrawals.Lookups has it set ([LookedUp]).
+	// Missing: the node does not know the transaction, or could not be asked (Error). It is never a proof. For a
+	// confirmed job it is an incident, unless At, the time when the node was asked, is before the end of the job: a
+	// slow look-up sets At, and store.Withdrawals.Lookups sets it for its worker ([LookedUp]).
 	Missing struct {
 		By
 		Tx    string
 		Error string
 	}
-	// ProvenDead: no live transaction can be mined any more, proven at depth.
-	// In review, and of a transaction that has neither nonce nor input, only
-	// an operator may say so. WindowEnded is a proof only of a single live
-	// transaction without a nonce: a replacement may have a longer window,
-	// and a nonce that is not used stays open. Key: Tx.
+	// ProvenDead: no live transaction can be mined any more, proven at depth. Only an operator may say so in review,
+	// and of a transaction that has neither nonce nor input. WindowEnded proves it only for a single live transaction
+	// without a nonce: a replacement may have a longer window, and a nonce that is not used stays open. Key: Tx.
 	//
-	// It is the death certificate of a transaction, not of a payment: the same
-	// payment may have been mined under another hash, bumped in another wallet
-	// or malleated. So the speaker looks at Other first, at payee, asset,
-	// amount and reference: what pays this request is [PaidBy], and what nobody
-	// can tell is [CannotTell].
+	// ProvenDead says that a transaction is dead, not that the payment is: the same payment may have been mined under
+	// another hash, bumped in another wallet or malleated. So the speaker first compares payee, asset, amount and
+	// reference of Other: if Other pays this request, say [PaidBy]; if nobody can tell, say [CannotTell].
 	//
-	// Of an operator Tx may be a [Stray] too. The line of the log names the cause and
-	// Other.
+	// For an operator Tx may be a [Stray] too. The line of the log names the cause and Other.
 	ProvenDead struct {
 		By
 		Block            // of the other transaction, or where the window ended
@@ -292,27 +270,23 @@ type (
 		Other string
 		Nonce uint64 // with NonceUsed: which nonce
 		Input string `json:",omitempty"` // with InputSpent: which input
-		// NotThisPayment: Other was looked at, and does not pay this request.
-		// Required but with WindowEnded and LeftOut, or where Other is on record as a
-		// payment of the request already: that joins the file whatever is said here. No
-		// event takes a PaidBy back: where it was wrong, people settle what is still owed.
+		// NotThisPayment: Other was looked at, and does not pay this request. It is required, except with WindowEnded
+		// and LeftOut, or if Other is on record as a payment of the request already: that payment joins the file
+		// whatever is said here. No event takes a PaidBy back: if one was wrong, people settle what is still owed.
 		NotThisPayment bool
-		// Reason is an operator's. It is required, with NotThisPayment, where Other
-		// is said to be of this request and pays nothing, since it reverted or paid
-		// another amount: one that was declared dead, or a Stray, which may be Tx
-		// itself.
+		// Reason is an operator's. It is required, with NotThisPayment, if Other is a transaction of this request that
+		// pays nothing, since it reverted or paid another amount: one that was declared dead, or a Stray, which may be
+		// Tx itself.
 		Reason string
 	}
-	// PaidBy: a transaction that is not on file pays this request: the same
-	// payment, bumped in another wallet, malleated, or sent by hand. Payee,
-	// asset, amount and, where the job is dispatched, reference are what the
-	// chain shows, and must be those of the request. So must its memo, or tag, where
-	// the request has one; the evidence has none, and the host compares it.
+	// PaidBy: a transaction that is not on file pays this request: the same payment, bumped in another wallet,
+	// malleated, or sent by hand. Payee, asset, amount and, if the job is dispatched, reference are what the chain
+	// shows, and must be those of the request. The memo, or tag, of a request must match too; the event does not carry
+	// it, so the host compares it.
 	//
-	// A confirmation worker may say it of a canonical block, where every live
-	// transaction has the same nonce or input, and there is one; anything else
-	// an operator says, with a reason. What becomes of it: see the package's
-	// section on payments under another hash. Key: Tx and Output.
+	// A confirmation worker may say PaidBy of a transaction in a canonical block that has the nonce or input which
+	// every live transaction has; anything else an operator says, with a reason. The package's section on payments
+	// under another hash says what follows. Key: Tx and Output.
 	PaidBy struct {
 		By
 		Block               // where it was mined; an operator may leave it empty
@@ -362,15 +336,13 @@ type (
 	}
 	// Elapsed: time has passed. It rescues a job whose lease has ended.
 	Elapsed struct{ By }
-	// Revoked takes what Holder holds, at once and as Elapsed does at the end of
-	// its lease: a worker for its own name, an operator for any. Key: that
-	// Holder has no lease.
+	// Revoked takes the leases that Holder has at once, as Elapsed does at their end: a worker for its own name, an
+	// operator for any. Key: that Holder has no lease.
 	Revoked struct {
 		By
 		statemachine.Revocation
 	}
-	// PutOff: what was due has been refused. It is not offered again for
-	// [Policy.EnqueueEvery], a pending job for [Policy.CheckEvery]: one bad item
-	// stops no others. It proves nothing and moves nothing.
+	// PutOff: an item that was due has been refused. It is not offered again for [Policy.EnqueueEvery], a pending job
+	// for [Policy.CheckEvery], so that one bad item stops no others. PutOff proves nothing and moves nothing.
 	PutOff struct{ By }
 )

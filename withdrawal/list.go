@@ -91,10 +91,9 @@ func (f Filter) Has(w *Withdrawal, now time.Time) bool {
 	return true
 }
 
-// HasBatch reports whether the filter lists b at now: all of a kind but 0 confirm,
-// and ListReview and ListHeld are of those that have such a member. No batch is
-// refunded. A filter of a
-// user lists none: a batch pays many.
+// HasBatch reports whether the filter lists b at now. All kinds but 0 list only confirming batches; ListReview and
+// ListHeld list batches with a member in review or held. No batch is refunded. A filter of a user lists no batch, since
+// a batch pays many users.
 func (f Filter) HasBatch(b *Payout, now time.Time) bool {
 	h := &b.Batch
 	switch {

@@ -52,17 +52,16 @@ const (
 	// with the bytes on file, and into review after a dispatch. In review it has no
 	// lease, and an [Operator] says what became of it ([Resolved]).
 	JobProcessing
-	// JobConfirming: a transaction may be on its way. A [ConfirmationWorker] looks
-	// it up at NextCheckAt until it is mined at depth or proven dead; what the node
-	// does not know a WithdrawalWorker sends again. A crash leaves both due. In
-	// review only an Operator moves it on without evidence.
+	// JobConfirming: a transaction may be on its way. A [ConfirmationWorker] looks it up at NextCheckAt until it is
+	// mined at depth or proven dead; a transaction that the node does not know a WithdrawalWorker sends again. A crash
+	// leaves both due. In review only an Operator moves the job on without evidence.
 	JobConfirming
 	// JobConfirmed: mined at depth. Terminal.
 	JobConfirmed
-	// JobFailed: nothing of it was paid, and nothing can be any more, as far as the
-	// record knows. TxHash, if there is one, is the one transaction that could still be
-	// mined; such a job is never requeued. What became known since is in Request.Mined.
-	// Terminal: a requeued request gets another job, and a crash leaves nothing.
+	// JobFailed: no transaction of the job paid, and none can pay any more, as far as the record knows. TxHash, if
+	// there is one, is the one transaction that could still be mined; such a job is never requeued. A payment that
+	// became known since is in Request.Mined. Terminal: a requeued request gets another job, and a crash leaves
+	// nothing.
 	JobFailed
 )
 

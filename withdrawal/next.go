@@ -124,10 +124,9 @@ func (j *Job) DueAt() time.Time {
 	return j.ScheduledAt
 }
 
-// GivenAt is the store's time at which w, as a claim or a look-up returned it,
-// was given to a worker. What the worker asks [Policy.Next] compares with that
-// clock, not with the host's: whoever lost the lease meanwhile is refused by its
-// fence. It is the zero time where nobody has work on it.
+// GivenAt is the store's time at which w, as a claim or a look-up returned it, was given to a worker. The worker passes
+// it to [Policy.Next], whose times are compared with the store's clock and not with the host's; a worker that lost the
+// lease meanwhile is refused by its fence. GivenAt is the zero time if nobody has work on w.
 func (p *Policy) GivenAt(w *Withdrawal) time.Time {
 	switch j := &w.Job; {
 	case j.Lease.Holder != "":

@@ -10,15 +10,14 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// FreeNonce is the nonce to offer to the next transaction of a wallet: the
-// lowest at or above the chain's next one that nothing on file has. taken is
-// ascending. It fills gaps, before which nothing above them can be mined.
+// FreeNonce is the nonce to offer to the next transaction of a wallet: the lowest at or above the chain's next one that
+// nothing on file has. taken is ascending. FreeNonce fills gaps, since no transaction above a gap can be mined before
+// the gap is filled.
 //
-// The chain's next nonce is how many transactions of the wallet are in blocks
-// (eth_getTransactionCount at "latest"), or in blocks and in the node's mempool
-// ("pending"): what is in the mempool and on file is skipped anyway. It is never
-// the count at "finalized" or "safe": a nonce that a later block has used, by a
-// transaction that is not on file, would be offered again, and no node takes it.
+// The chain's next nonce is how many transactions of the wallet are in blocks (eth_getTransactionCount at "latest"), or
+// in blocks and in the node's mempool ("pending"): a nonce that is both in the mempool and on file is skipped anyway.
+// It is never the count at "finalized" or "safe": a nonce that a later block has used, by a transaction that is not on
+// file, would be offered again, and no node takes it.
 func FreeNonce(chain uint64, taken []uint64) uint64 {
 	for _, n := range taken {
 		if n == chain {
@@ -28,9 +27,8 @@ func FreeNonce(chain uint64, taken []uint64) uint64 {
 	return chain
 }
 
-// Gaps returns the nonces from the chain's next one on that nothing holds though
-// something holds one above them: at most limit. held is ascending, see
-// [Withdrawal.HoldsNonce].
+// Gaps returns the nonces, from the chain's next one on, that nothing holds although a transaction holds a higher one:
+// at most limit. held is ascending, see [Withdrawal.HoldsNonce].
 func Gaps(chain uint64, held []uint64, limit int) (gaps []uint64) {
 	for _, n := range held {
 		for ; chain < n && len(gaps) < limit; chain++ {
@@ -43,9 +41,9 @@ func Gaps(chain uint64, held []uint64, limit int) (gaps []uint64) {
 	return gaps
 }
 
-// HoldsNonce reports whether a transaction that may still be mined, or was, has the
-// nonce of the wallet. Where all that had it is declared dead, the chain should be above
-// it: where it is not, a proof of death was wrong, and the nonce is a gap.
+// HoldsNonce reports whether a transaction that has the nonce of the wallet was mined or may still be. If all
+// transactions with the nonce are declared dead, the chain should have used it; if it has not, a proof of death was
+// wrong, and the nonce is a gap.
 func (w *Withdrawal) HoldsNonce(wallet uuid.UUID, nonce uint64) bool {
 	return slices.ContainsFunc(w.Live(), func(t Tx) bool { return t.exclusive(wallet, true, nonce, "") }) ||
 		slices.ContainsFunc(w.Strays, func(s Stray) bool {
@@ -59,11 +57,10 @@ type OwnedNonce struct {
 	Request uuid.UUID // whose job owns it; zero for that of a filler
 }
 
-// reopened refuses a transaction beside one of this request that was declared dead
-// since its nonce was used, where the chain's next nonce is not above that: the
-// proof was wrong, and both could be mined. One with the same nonce is exclusive
-// with it, fills the gap, and is accepted with an [Incident], of the job that owns the
-// nonce. Others, as after a requeue, go on when the gap is filled from outside.
+// reopened refuses a new transaction if another one of this request was declared dead since its nonce was used, and the
+// chain's next nonce is not above that nonce: the proof was wrong, and both could be mined. A new transaction with the
+// same nonce cannot be mined beside the dead one and fills the gap: it is accepted, with an [Incident] for the job that
+// owns the nonce. Any other, as after a requeue, waits until the gap is filled from outside.
 func (c *step) reopened(nonce, chainNext uint64, told bool) error {
 	if !told {
 		return nil
@@ -96,9 +93,9 @@ func (c *step) reopened(nonce, chainNext uint64, told bool) error {
 	return nil
 }
 
-// nonceFault refuses a nonce that is used or leaves a gap, and any nonce of a wallet of which the
-// chain has mined what is on no file. Whether a nonce below the highest on file is owned by another
-// job only the store's unique rule can say.
+// nonceFault refuses a nonce that is used or leaves a gap, and any nonce of a wallet of which the chain has mined a
+// transaction that is on no file. Only the store's unique rule can say whether a nonce below the highest on file is
+// owned by another job.
 func (p *Policy) nonceFault(c *step, e *Prepared) error {
 	w := &c.Old.Wallet
 	chain := p.chain(c.Old.Job.Chain)
@@ -129,10 +126,9 @@ func (p *Policy) nonceFault(c *step, e *Prepared) error {
 	return nil
 }
 
-// unknownBelow refuses a payment of a wallet of which nonces below the chain's next one are neither on
-// file nor told as [Used]: something that is on no file has used them. Where the numbers of a wallet
-// begin its [Bound] says, and the chain must have come to it; without one the first nonce of the wallet
-// does, but after a restore none does.
+// unknownBelow refuses a payment of a wallet if nonces below the chain's next one are neither on file nor told as
+// [Used]: transactions on no file have used them. The wallet's [Bound] says where its numbers begin, and the chain must
+// have reached the bound. Without a bound the first nonce of the wallet says it, but not after a restore.
 func (p *Policy) unknownBelow(c *step, chainNext uint64) error {
 	w := &c.Old.Wallet
 	known, based := w.NextNonce, w.NextNonce != 0
@@ -198,9 +194,9 @@ type UnknownOutbound struct {
 	Hash   string // empty if nobody knows it
 }
 
-// UnknownOutbounds returns what the statements tell of as unknown outbound and is open still: no
-// [Used] of the nonce was said since, no filler has the nonce, and where the hash is not known no job
-// has it either; holds looks that up, and its error ends it. all are in the order in which they were said.
+// UnknownOutbounds returns the unknown outbounds among the statements that are still open: no [Used] of the nonce was
+// said since, no filler has the nonce, and, if the hash is not known, no job has it either. holds looks that up; its
+// error is returned. all are in the order in which they were said.
 func UnknownOutbounds(all []Statement, holds func(wallet uuid.UUID, nonce uint64) (filler, job bool, err error)) (open []UnknownOutbound,
 	err error) {
 	for i := range all {
@@ -224,10 +220,9 @@ func UnknownOutbounds(all []Statement, holds func(wallet uuid.UUID, nonce uint64
 	return open, err
 }
 
-// Filler is a transaction of a hot wallet that pays no request: it fills a gap
-// of nonces, or was made outside. It is recorded so that no job takes its
-// nonce; nobody sends or watches it. One that pays a request, or many, is none: say
-// [PaidBy] of each by its output, since what is a filler is nobody's payment for ever.
+// Filler is a transaction of a hot wallet that pays no request: it fills a gap of nonces, or was made outside. It is
+// recorded so that no job takes its nonce; nobody sends or watches it. A transaction that pays a request, or many, is
+// no filler: say [PaidBy] for each request by its output, since a filler can never become a payment.
 type Filler struct {
 	Wallet    uuid.UUID
 	Chain     uuid.UUID

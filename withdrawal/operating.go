@@ -9,9 +9,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Acknowledgement says that an operator has settled an [Incident]: it counts as
-// open no more. It changes no record; see [Acknowledged] for what a request
-// carries. Append-only, one for each incident.
+// Acknowledgement says that an operator has settled an [Incident], which then no longer counts as open. It changes no
+// record; see [Acknowledged] for the claims that a request carries. Append-only, one for each incident.
 type Acknowledgement struct {
 	Request   uuid.UUID
 	Hash      string        // with Claim and BlockHash the key of the incident, as stored
@@ -23,10 +22,8 @@ type Acknowledgement struct {
 	At        time.Time
 }
 
-// Checked returns a as every store keeps it. At that is absent becomes now.
-// [statemachine.ErrForbidden] for anybody but an operator;
-// [statemachine.ErrInvalid] without an actor or a reason, or with a text that no
-// store can keep.
+// Checked returns a as every store keeps it; a zero At becomes now. It returns [statemachine.ErrForbidden] for anybody
+// but an operator, and [statemachine.ErrInvalid] without an actor or a reason, or for a text that no store can keep.
 func (a Acknowledgement) Checked(now time.Time) (Acknowledgement, error) {
 	refuse := func(err error, reason string) (Acknowledgement, error) {
 		return a, &statemachine.Refusal{Err: err, Machine: RequestMachine.Name(), ID: a.Request.String(), Event: "acknowledge", Reason: reason}

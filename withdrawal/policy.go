@@ -28,9 +28,8 @@ type Policy struct {
 	EnqueueEvery time.Duration
 	// CheckEvery is the pause between two look-ups of a transaction.
 	CheckEvery time.Duration
-	// AlertAfter is how long after the broadcast an unconfirmed transaction
-	// is somebody's business. One that is missing by then and has no bytes on
-	// file is parked for review; no transaction fails by time.
+	// AlertAfter is how long after the broadcast an alert names an unconfirmed transaction. A transaction that is
+	// missing by then and has no bytes on file is parked for review; no transaction fails by time.
 	AlertAfter time.Duration
 	// HoldInsufficient defers a job whose hot wallet cannot pay, at no cost of
 	// an attempt: by HoldFor, and each further time in a row by twice as long

@@ -20,9 +20,9 @@ const (
 	MaxActor   = statemachine.MaxActor // bytes
 	MaxText    = 1000                  // bytes of an error message or a reason
 	MaxRaw     = 1 << 17
-	// MaxTxs bounds the transactions on file of one request that a worker may
-	// add to, and again those that somebody tells of: what was sent or has paid
-	// is recorded where the workers' are at their limit. Strays are 2*MaxTxs.
+	// MaxTxs bounds the transactions on file of one request that a worker may add to. Transactions that somebody tells
+	// of have as many places again, so that a transaction that was sent or has paid is recorded when the workers'
+	// places are used up. Strays are 2*MaxTxs.
 	MaxTxs = 100
 )
 
@@ -43,21 +43,20 @@ type Withdrawal struct {
 	// Dispatches are the attempts of all jobs of the request that were
 	// dispatched and have ended, by Fence: all Job.Dispatches of them.
 	Dispatches []Attempt
-	// Level is how far the switch stops the chain, and Recovering: the database was put
-	// back to an earlier state, and the chain has not been started again. Given by the
-	// service for an event, as Owner is; no columns.
+	// Level is how far the switch stops the chain. Recovering: the database was put back to an earlier state, and the
+	// chain has not been started again. The service sets both for an event, as it does Owner; they are no columns.
 	Level      switches.Level `json:",omitzero"`
 	Recovering bool
 	// Unclaimed names, as hash:output, a transfer that may have paid the request, see
 	// [UnclaimedFor]; empty if there is none. Given as Level is, for Enqueued, Refunded and Released.
 	Unclaimed string `json:",omitempty"`
-	// Owner is valid where the transaction that the event names is another
-	// request's, or, with the zero id, a filler; looked up for Broadcast, Resolved,
-	// PaidBy, and ProvenDead by the use of its nonce, else not valid.
+	// Owner is valid if the transaction that an event names belongs to another request or, with the zero id, is a
+	// filler. It is looked up for Broadcast, Resolved, PaidBy, and ProvenDead by the use of its nonce, and otherwise
+	// not valid.
 	Owner uuid.NullUUID
-	// Generation is how often the database was put back, and Said what was said of the chain in every
-	// generation. Given as Level is: for Prepared whose ChainNonce is above Wallet.NextNonce, and for
-	// ProvenDead by the use of its nonce.
+	// Generation is how often the database was put back, and Said are the statements about the chain of every
+	// generation. The service sets them as it does Level: for a Prepared whose ChainNonce is above Wallet.NextNonce,
+	// and for ProvenDead by the use of its nonce.
 	Generation int64       `json:",omitzero"`
 	Said       []Statement `json:",omitempty"`
 }
@@ -87,15 +86,13 @@ type Request struct {
 	// Held: an operator has stopped it. It gets no job, and its job no
 	// execution, until it is released; what is out goes on.
 	Held bool
-	// Mined is the first transaction that an [Incident] says was mined beside the
-	// record's own; never cleared, and replaced only where it has become
-	// FinalTxHash and another one is mined too. The request may have been paid:
-	// it gets no other job and no other execution.
+	// Mined is the first transaction that an [Incident] says was mined beside the record's own. It is never cleared,
+	// and replaced only if it has become FinalTxHash and another one is mined too. The request may have been paid: it
+	// gets no other job and no other execution.
 	Mined string
-	// Taken is the latest hash that a signer of this request answered with and that
-	// is another request's, or a filler's: see [ClaimTaken]. Whether the signer sent
-	// something for this request nobody can tell: it gets no other job and no other
-	// execution until an operator has said [Acknowledged].
+	// Taken is the latest hash that a signer of this request answered with although it is another request's or a
+	// filler's: see [ClaimTaken]. Nobody can tell whether the signer sent something for this request: it gets no other
+	// job and no other execution until an operator has said [Acknowledged].
 	Taken string
 	// Told is all that was said to be mined or taken, and after a refund all that was
 	// said to be mined, taken or sent since. What is added is a version of the request.
@@ -118,9 +115,8 @@ type Request struct {
 	RefundedAt      time.Time
 	RefundedBy      string
 	RefundReference string
-	// PaidAfter is the first hash that was told to be mined, sent or taken after the
-	// refund, or was open when a refund of before a restore was said; set once. The
-	// request may have been paid and refunded.
+	// PaidAfter is the first hash that was told to be mined, sent or taken after the refund, or that was open when a
+	// refund made before a restore was reported; set once. The request may have been both paid and refunded.
 	PaidAfter string
 
 	OfferAt time.Time // not offered for a job, or for a refund, before; outside the version, see [PutOff]
@@ -214,16 +210,14 @@ type Tx struct {
 	// outputs may pay others. Else it is this request's alone.
 	ByOutput bool
 	Output   uint32
-	// Batch is the batch of which it is a version; zero for one that is this
-	// request's alone. The nonce belongs to the batch's owner job, and the bytes
-	// are with the batch.
+	// Batch is the batch of which the transaction is a version; zero if it is this request's alone. The nonce of a
+	// version belongs to the batch's owner job, and the bytes are stored with the batch.
 	Batch     uuid.UUID
 	CreatedAt time.Time
 }
 
-// Stray is a row of withdrawal_strays: a transaction that is not on file, of
-// which a signer says that it was sent, or somebody that it paid the request.
-// Append-only but for SettledAt, which is set once.
+// Stray is a row of withdrawal_strays: a transaction that is not on file, and of which a signer says that it sent it,
+// or somebody says that it paid the request. Append-only except for SettledAt, which is set once.
 type Stray struct {
 	Request   uuid.UUID
 	Seq       int32         // number within the request, from 1 without gaps
@@ -242,11 +236,10 @@ type Stray struct {
 	SettledAt time.Time // when it was put on file as live, or proven dead; zero before
 }
 
-// OwnsNonce reports whether the job of a transaction that the change puts on file
-// owns its nonce: no other job or filler takes it. The nonce of a version of a batch is
-// that of the batch's owner. So is the nonce of a transaction that somebody tells of
-// and that cannot be mined beside such a version, dead or not; a worker signs nothing
-// new with it.
+// OwnsNonce reports whether the job of a transaction that the change puts on file owns the transaction's nonce, so that
+// no other job or filler takes it. The nonce of a version of a batch belongs to the batch's owner. So does the nonce of
+// a transaction that somebody tells of and that cannot be mined beside such a version, dead or not; a worker signs
+// nothing new with it.
 func (c *Change) OwnsNonce(t *Tx) bool {
 	return t.HasNonce && t.Batch == uuid.Nil && (c.New.Job.Status == JobProcessing || !c.sharesNonce(t.Wallet, t.Nonce))
 }
@@ -342,10 +335,9 @@ type Incident struct {
 	At        time.Time
 }
 
-// Change is the result of one step. Old and New hold the records; a record has
-// changed if its version has, and a store saves it by compare-and-swap on the
-// version in Old, as it does an attempt: see [Change.Attempt]. The rest are
-// facts to append in the same commit.
+// Change is the result of one step. Old and New hold the records; a record has changed if its version has, and a store
+// saves it by compare-and-swap on the version in Old; for an attempt see [Change.Attempt]. The other fields are facts
+// to append in the same commit.
 type Change struct {
 	Old, New     Withdrawal
 	Log          []statemachine.Transition[uuid.UUID] // one per new record version
@@ -368,9 +360,9 @@ func (c *Change) Attempt() *Attempt {
 	return nil
 }
 
-// Touch reports that only columns outside the job's version changed: save
-// Lease, OfferAt, NextCheckAt and Rebroadcast where id, version, fence, lease
-// holder, OfferAt, NextCheckAt and Rebroadcast are those of Old.
+// Touch reports that only columns outside the job's version changed. A store then saves Lease, OfferAt, NextCheckAt and
+// Rebroadcast, where the stored id, version, fence, lease holder, OfferAt, NextCheckAt and Rebroadcast are those of
+// Old.
 func (c *Change) Touch() bool {
 	return c.Old.Job.Version == c.New.Job.Version &&
 		(c.Old.Job.Lease != c.New.Job.Lease || c.Old.Job.OfferAt != c.New.Job.OfferAt ||

@@ -7,9 +7,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// The law for money that the host gives back. What the host posts in its books is a
-// fact of the record too: a request that is refunded is never paid by a later order,
-// and one that may still be paid is not refunded.
+// The rules for money that the host gives back. A refund that the host posts in its books is a fact of the record too:
+// a request that is refunded is never paid by a later order, and one that may still be paid is not refunded.
 
 // endedUnpaid reports whether the request has ended without a payment, as far as the
 // record knows.
@@ -35,23 +34,21 @@ func (r *Request) awaitsRefund() bool {
 // paidAndRefunded reports whether people have to settle a payment beside the refund.
 func (r *Request) paidAndRefunded() bool { return r.PaidAfter != "" && !r.Acknowledged }
 
-// Refundable says when the money of w may be given back, by [Refunded] of role, System
-// or Operator: now (the zero time, nil), from a time on (that time, nil), or not before
-// somebody says something (an error, a [statemachine.Refusal]). Dispatches must be
-// loaded. It may when all of these hold:
+// Refundable says when the money of w may be given back, by [Refunded] of role, System or Operator: now (the zero time,
+// nil), from a time on (that time, nil), or not before somebody says something (an error, a [statemachine.Refusal]).
+// Dispatches must be loaded. All of these must hold:
 //
-//   - the request has ended unpaid and is not refunded, its chain is not recovering, and no
-//     unclaimed transfer may have paid it;
-//   - nothing of it is live, or what was live reverted or was replaced by a
-//     cancelling transaction, at depth;
-//   - StraysSent is 0, and Mined, Disproved and Taken are empty; to an operator, who
-//     has looked, also where they are acknowledged;
-//   - [Chain.AnswerWithin] has passed since the end of each dispatched execution,
-//     answered or not. Where that is zero the system never may; an operator may, and
-//     gives as reason what the history of the signer shows. The same holds where the
-//     end of an execution lies more than a day ahead of now, since a clock that was ahead
-//     gave it. A clock that went forward since the end makes the wait shorter by as much:
-//     AnswerWithin includes how far the store's clock may be wrong.
+//   - The request has ended unpaid and is not refunded, its chain is not recovering, and no unclaimed transfer may have
+//     paid it.
+//   - No transaction of it is live, or the last live one reverted or was replaced by a cancelling transaction, at
+//     depth.
+//   - StraysSent is 0, and Mined, Disproved and Taken are empty. For an operator, who has looked, they may also be
+//     acknowledged.
+//   - [Chain.AnswerWithin] has passed since the end of each dispatched execution, answered or not. If AnswerWithin is
+//     zero the system may never refund; an operator may, and gives as reason what the history of the signer shows. The
+//     same holds if the end of an execution lies more than a day ahead of now, since a clock that was ahead set it. A
+//     clock that went forward since the end shortens the wait by as much: so AnswerWithin includes how far the store's
+//     clock may be wrong.
 func (p Policy) Refundable(w Withdrawal, role Role, now time.Time) (at time.Time, why error) {
 	at, reason, err := p.refundable(&w, role, now)
 	if err != nil {
@@ -148,9 +145,9 @@ func (p *Policy) refund(c *step, e *Refunded) error {
 	return c.moveRequest(onRefund, statemachine.Bounded(text, MaxText))
 }
 
-// toldBefore makes what was told before the refund news once more. What is open, which
-// only a refund of before the restore passes over, is paid and refunded: its latest
-// word stays, or the first stray that is sent and not settled.
+// toldBefore empties Told at a refund, so that a claim told before the refund is news when it comes again. A claim that
+// nobody has acknowledged (possible only for a refund made before a restore) makes the request paid and refunded: its
+// latest word stays in Told, or the first stray that is sent and not settled.
 func (c *step) toldBefore() error {
 	r, before := &c.New.Request, c.Old.Request.Told.list()
 	if c.Old.Request.Told.More() {

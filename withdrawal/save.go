@@ -7,10 +7,9 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Merge takes next, the following change of the same request, into c, and
-// reports whether it did: between the two must be nothing that a store has to
-// see, that is a slot that was taken, and no job or attempt that next holds no
-// longer. What is merged is saved as one, so that each record is written once.
+// Merge takes next, the following change of the same request, into c, and reports whether it did. It does not if a
+// store has to see what lies between the two: a slot that was taken, or a job or an attempt that next no longer holds.
+// Merged changes are saved as one, so that each record is written once.
 func (c *Change) Merge(next *Change) bool {
 	job, a := &c.New.Job, c.Attempt()
 	if job.Slot != c.Old.Job.Slot ||

@@ -10,9 +10,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// After a restore the database has forgotten payments. What a person finds out about them
-// comes as the events below, is kept as rows of [Statement], and [Unsettled] holds against
-// it what the copy, which is the database as it was put back, knows.
+// After a restore the database has forgotten payments. A person finds out about them and sends the events below, which
+// are kept as rows of [Statement]. [Unsettled] compares them with what the copy, that is the restored database, knows.
 
 // What an operator says of a hot wallet while its chain is recovering. Of what is said
 // twice the last word counts: a mistake is corrected by saying it again.
@@ -22,30 +21,26 @@ type (
 	Bound struct {
 		By
 		Wallet uuid.UUID
-		// With nonces: no nonce at or above Through was signed. It may be said of a wallet that
-		// has paid nothing yet, restored or not: its numbers begin there, and what is used above
-		// is an unknown outbound. From is how many
-		// transactions of the wallet were in blocks at some moment before the copy was made;
-		// it counts only where the copy knows no nonce of the wallet that is used at depth.
+		// With nonces: no nonce at or above Through was signed. It may be said of a wallet that has paid nothing yet,
+		// restored or not: then the wallet's numbers begin there, and a nonce above it that something else uses is an
+		// unknown outbound. From is how many transactions of the wallet were in blocks at some moment before the copy
+		// was made; it counts only if the copy knows no nonce of the wallet that is used at depth.
 		Through uint64
 		From    uint64
-		// With inputs: the names, such as hash:output, of all coins that the wallet had when the
-		// copy was made, and of all that it got since, those in the mempool too; those that
-		// are spent by now are not left out, since what spent them is to be told. Or of all that
-		// the signer's history since the copy spends.
+		// With inputs: the names, such as hash:output, of all coins that the wallet had when the copy was made, and of
+		// all that it got since, also in the mempool. Include coins that are spent by now, since the transactions that
+		// spent them are to be told. Or give all coins that the signer's history since the copy spends.
 		Coins []string
 		// With neither ([Chain.MinedWithin]): the height of the chain's tip now.
 		Barrier uint64
 		Source  BoundSource `json:",omitzero"`
-		// SignerEnded is required with [SignerList]: each entry of the list since the copy
-		// is sent, refused or cancelled at the signer, so that none is sent next week, and
-		// the transaction of each is told by [Used].
+		// SignerEnded is required with [SignerList]: each entry of the list since the copy is sent, refused or
+		// cancelled at the signer, so that it sends none of them later, and the transaction of each is told by [Used].
 		SignerEnded bool
 		Reason      string // required: which log, which line
 	}
-	// AtDepth says what the chain shows at a block that is deep enough: with nonces Next,
-	// how many transactions of the wallet are in it and the blocks below it. Not needed of
-	// a chain with inputs.
+	// AtDepth says what the chain shows at a block that is deep enough: with nonces, Next is how many transactions of
+	// the wallet are in this block and those below it. A chain with inputs does not need it.
 	AtDepth struct {
 		By
 		Wallet uuid.UUID
@@ -53,10 +48,10 @@ type (
 		Next   uint64
 		Reason string // may be empty
 	}
-	// Used tells of one transaction of the wallet that is mined at depth. Transfers are all
-	// that its receipt shows but the change: each must be on file of a request, Own, or
-	// told as [Unclaimed]. It is taken of an unknown outbound too, while nothing is recovering, and
-	// Unclaimed of its transfers: until each is explained the wallet stays off, see [Unexplained].
+	// Used tells of one transaction of the wallet that is mined at depth. Transfers are all that its receipt shows but
+	// the change: each must be on file of a request, be Own, or be told as [Unclaimed]. For an unknown outbound Used,
+	// and Unclaimed of its transfers, are taken also while nothing is recovering: until each is explained the wallet
+	// stays off, see [Unexplained].
 	Used struct {
 		By
 		Wallet    uuid.UUID
@@ -76,9 +71,9 @@ type (
 		Transfer
 		Own bool
 	}
-	// Unclaimed tells of a transfer of a transaction that was told as [Used] of which nobody
-	// knows the request. Until it is known, or an operator says [NotThis] or [Dropped], no
-	// request with this payee gets a job, and none is refunded. A filler is never put in its place.
+	// Unclaimed tells of a transfer, of a transaction that was told as [Used], whose request nobody knows. Until it is
+	// known, or an operator says [NotThis] or [Dropped], no request with this payee gets a job, and none is refunded. A
+	// filler never takes its place.
 	Unclaimed struct {
 		By
 		Wallet uuid.UUID
@@ -86,10 +81,9 @@ type (
 		Transfer
 		Reason string // required
 	}
-	// BooksRead says, once after each restore, that the books of the host elsewhere were read for
-	// a chain: since the copy was made each refund is said again as [Cancelled], or [Held]
-	// where something is out, and [Refunded] with Already; each cancellation, rejection, hold
-	// and wallet that was switched off is said again.
+	// BooksRead says, once after each restore, that the host's other books were read for a chain: each refund since the
+	// copy was made is entered again as [Cancelled], or [Held] if something is out, and [Refunded] with Already; each
+	// cancellation, rejection, hold, and wallet that was switched off is entered again.
 	BooksRead struct {
 		By
 		Chain  uuid.UUID
@@ -228,9 +222,10 @@ type Recovery struct {
 	Said       []Statement // of the chain, of every generation, where it is not recovering
 }
 
-// takes reports whether a statement is taken of the chain: any while the chain is recovering. Else what
-// ends an unknown outbound, what explains a transfer of it, and what ends that; and the bound of a wallet
-// that has no nonce on file, which is where its numbers begin: without a restore on a chain with nonces only.
+// takes reports whether a statement about the chain is accepted: any statement while the chain is recovering. Otherwise
+// it accepts a statement that ends an unknown outbound, one that explains a transfer of an unknown outbound, and one
+// that ends such an explanation; and the bound of a wallet without a nonce on file, which says where the wallet's
+// numbers begin (without a restore only on a chain with nonces).
 func (r *Recovery) takes(ev Event, nonces bool) bool {
 	if r.Recovering {
 		return true

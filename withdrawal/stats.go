@@ -13,10 +13,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Stats is what a store counts at the moment At, and in the window
-// [At - window, At): its start is in it, its end is not. Means are exact sums of
-// microseconds divided by their number, cut to microseconds; zero where there
-// were none.
+// Stats is what a store counts at the moment At, and in the window [At - window, At): its start is in it, its end is
+// not. Means are exact sums of microseconds divided by their number, cut to microseconds; zero if there were none.
 type Stats struct {
 	At       time.Time
 	Requests map[RequestStatus]int64
@@ -31,9 +29,9 @@ type Stats struct {
 	OldestBatch    time.Time // created_at of the oldest batch that confirms, however often it was looked up or sent
 	OldestToRefund time.Time // updated_at of the request that ended unpaid first of those that are not refunded
 
-	// Latest is the latest of the times from which these waits are measured, and of those
-	// at which pending jobs were scheduled ([Job].ScheduledFrom). Where it is later than At, a
-	// clock was ahead, or is behind: an alert on what waits since then comes late.
+	// Latest is the latest of the times from which these waits are measured, and of the times at which pending jobs
+	// were scheduled ([Job].ScheduledFrom). If it is later than At, a clock was ahead, or is behind: the alert on a
+	// wait that counts from such a time comes late.
 	Latest time.Time
 
 	InReview     int64 // processing or confirming
@@ -53,9 +51,8 @@ type Stats struct {
 	// WalletsOff are the hot wallets whose status is [WalletUnknown], by id, at most [MaxGaps].
 	WalletsOff []uuid.UUID
 
-	// ApprovalTime is the mean from created_at to the line of the log that led
-	// from pending to approved, for those lines in the window, whatever became
-	// of the request later. A requeue is no approval.
+	// ApprovalTime is the mean time from created_at to the line of the log that led from pending to approved, over the
+	// lines in the window, whatever became of the request later. A requeue is no approval.
 	ApprovalTime time.Duration
 	// ConfirmationTime is the mean from broadcast_at to processed_at of the
 	// jobs that were confirmed in the window.
@@ -70,19 +67,17 @@ type Stats struct {
 	// Money is what the requests that have not ended ask for, by chain, asset and decimals.
 	Money []Money
 
-	// Gaps are, by wallet, the nonces that nothing on file has and that something
-	// above them waits for; of the wallets whose next nonce on the chain was told,
-	// at most [MaxGaps] of each.
+	// Gaps are, by wallet, the nonces that nothing on file has although a transaction with a higher nonce waits for
+	// them. Only wallets whose next nonce on the chain was given have an entry, with at most [MaxGaps] nonces.
 	Gaps map[uuid.UUID][]uint64
 }
 
-// Money is what requests that are pending, approved or queued ask for, of one asset on a
-// chain. Requests that tell different decimals of one asset are counted apart.
+// Money is what requests that are pending, approved or queued ask for, of one asset on a chain. Requests that give
+// different decimals for one asset are counted apart.
 //
-// Review: the job is in review. Unknown: the request may have been paid, and no
-// transaction on file says so; a signer was called that has not answered, or somebody
-// says that it was sent or mined beside the record. Stuck: the job, or its batch, is one
-// of [Stats.Stuck].
+// Review: the job is in review. Unknown: the request may have been paid, and no transaction on file says so: a signer
+// that was called has not answered, or somebody says that a transaction was sent or mined beside the record. Stuck: the
+// job, or its batch, is one of [Stats.Stuck].
 type Money struct {
 	Chain, Asset uuid.UUID
 	Decimals     int32
@@ -141,12 +136,11 @@ type Thresholds struct {
 	RetryRate      int64 // basis points, alert above
 }
 
-// DefaultThresholds watch everything: with them an alert names what is unfinished a
-// bounded time after it entered its state, whatever happens again and again meanwhile. A
-// request awaits approval for 24 h and a job for 1 h; nothing of a queued one is out for
-// 6 h; a review, a broadcast and a batch last 2 h; what ended unpaid is refunded in 72 h.
-// They fit a [DefaultPolicy], whose retries end a quarter of an hour after the first
-// execution, the executions not counted, and whose AlertAfter is 1 h.
+// DefaultThresholds watch everything: an alert names unfinished work a bounded time after it entered its state, even if
+// tries are repeated meanwhile. A request awaits approval for 24 h and a job for 1 h; a queued request has nothing out
+// for 6 h; a review, a broadcast and a batch last 2 h; a request that ended unpaid is refunded within 72 h. They fit a
+// [DefaultPolicy], whose retries end a quarter of an hour after the first execution, the executions not counted, and
+// whose AlertAfter is 1 h.
 func DefaultThresholds() Thresholds {
 	return Thresholds{ApprovalWait: 24 * time.Hour, EnqueueWait: time.Hour, QueueWait: 6 * time.Hour, ClaimWait: 15 * time.Minute,
 		ReviewWait:  2 * time.Hour,

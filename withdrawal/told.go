@@ -11,14 +11,12 @@ import (
 // MaxTold is how many words [Told] has at most.
 const MaxTold = 32
 
-// Told is what evidence has said of a request beside its record, oldest first: a list of
-// words with a space between two. A word is a claim, a colon and a hash as it came:
-// "mined:0xab12". That a signer named what is another's has the fence of the dispatch
-// that it answered: "taken@3:0xab12". What is in the list is no news when it is said
-// again, in whatever spelling of the hash. What is news to a full list adds the word "more",
-// and nothing is news to the list any more, until [Acknowledged] covers that too and takes
-// the word away: what is not in the list is news again from then on, also where it was told
-// before, since no list remembers it. See [Told.More].
+// Told is the list of claims that evidence has made about a request beside its record, oldest first, as words with a
+// space between two. A word is a claim, a colon and a hash as it came: "mined:0xab12". If a signer named another's
+// transaction, the word also has the fence of the dispatch that it answered: "taken@3:0xab12". A claim that is in the
+// list is no news when it comes again, in whatever spelling of the hash. A new claim that no longer fits adds the word
+// "more", and then nothing is news until [Acknowledged] covers "more" too and takes it away. From then on every claim
+// that is not in the list is news, even one told before, since no list remembers it. See [Told.More].
 type Told string
 
 // toldMore is the last word of a list to which more was news than it holds.

@@ -129,9 +129,9 @@ func (w *Withdrawal) find(hash string) int {
 // request's: see Withdrawal.Owner.
 func (w *Withdrawal) NamesOthers(hash string) bool { return hash != "" && w.find(hash) < 0 }
 
-// Names returns the transaction by which an event says that w is paid, or by an
-// output of it, or that it was mined in place of what is on file, where it may be
-// another request's: see Withdrawal.Owner. ok is false for any other event.
+// Names returns the transaction that an event names for w and that may belong to another request, see Withdrawal.Owner:
+// one by which, or by an output of which, w is paid, or one that was mined in place of the transactions on file. ok is
+// false for any other event.
 func (w *Withdrawal) Names(ev Event) (hash string, byOutput bool, output uint32, ok bool) {
 	switch e := ev.(type) {
 	case Broadcast:

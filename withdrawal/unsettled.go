@@ -11,17 +11,15 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// A payment that was forgotten is harmless once what it would spend is spent at depth by
-// something that is known. So after a restore a chain is settled when, of each of its hot
-// wallets,
+// A forgotten payment does no harm once a known transaction has spent, at depth, the nonce or coins that it would use.
+// So after a restore a chain is settled when, for each of its hot wallets,
 //
 //  1. somebody has said how far it may have signed ([Bound]);
-//  2. all of that is used at depth ([AtDepth], [Used]);
-//  3. each transfer of each transaction that used it is a request's, the house's own, or
+//  2. all nonces or coins up to there are used at depth ([AtDepth], [Used]);
+//  3. each transfer of each transaction that used them is a request's, the house's own, or
 //     told as [Unclaimed].
 //
-// What waits in a node's mempool counts for nothing: a node may not have seen what another
-// one mines.
+// A node's mempool does not count: another node may mine a transaction that this one has not seen.
 
 // OpenPoint says what is missing before a chain may be started after a restore.
 // Values: OpenBooks, OpenBound, OpenNonce, OpenHeight, OpenCoin, OpenUntold, OpenTransfer, OpenPayee.
@@ -87,9 +85,9 @@ type Copy struct {
 	Chain      uuid.UUID
 	Wallets    []CopyWallet // each hot wallet of the chain, whatever its role and status
 	Statements []Statement  // of the chain, in this generation, in the order in which they were said
-	// OnFile returns the request that a transfer of a transaction pays by what is on file or among the
-	// strays, see [Withdrawal.Explains]; the zero id for none. A filler does not count. Whole: it is on file
-	// without an output.
+	// OnFile returns the request that a transfer of a transaction pays by what it has on file or among its strays, see
+	// [Withdrawal.Explains]; the zero id for none. A filler does not count. whole: the request has the transaction on
+	// file without an output.
 	OnFile func(hash string, t Transfer) (owner uuid.UUID, whole bool, err error)
 	// MayBe returns the requests of the payee ([SamePayee]) that are to be paid, see [MayBePaid].
 	MayBe func(payee string) ([]uuid.UUID, error)
@@ -100,9 +98,9 @@ type Copy struct {
 // CopyWallet is a hot wallet of a copy.
 type CopyWallet struct {
 	HotWallet
-	// KnownDeep is one above the highest nonce that the copy knows as used at depth
-	// ([Withdrawal.Deep]), 0 for none. What is below it was mined before it, and so before
-	// the copy was made, since a chain mines the nonces of a wallet in their order.
+	// KnownDeep is one above the highest nonce that the copy knows as used at depth ([Withdrawal.Deep]), 0 for none.
+	// Every lower nonce was mined before, and so before the copy was made, since a chain mines the nonces of a wallet
+	// in their order.
 	KnownDeep uint64
 	First     uint64 // the lowest nonce on file; counts where KnownDeep is 0 and NextNonce is not
 }
@@ -117,9 +115,9 @@ func (c *Copy) MadeAt() (at time.Time) {
 	return at
 }
 
-// Deep reports whether a request that was completed before a moment shows that the nonce of a
-// wallet is used at depth: the transaction that was mined has it. What was learnt after a
-// restore does not count, since what is below it may have been mined after the copy was made.
+// Deep reports whether a request that was completed before a moment shows that the nonce of a wallet is used at depth:
+// the transaction that was mined has it. A completion after a restore does not count, since lower nonces may have been
+// mined after the copy was made.
 func (w *Withdrawal) Deep(wallet uuid.UUID, nonce uint64, before time.Time) bool {
 	i := w.find(w.Request.FinalTxHash)
 	return w.Request.Status == RequestCompleted && w.Job.ProcessedAt.Before(before) && i >= 0 && w.Txs[i].exclusive(wallet, true, nonce, "")
@@ -157,10 +155,9 @@ func Unsettled(c Copy, limit int) ([]Open, error) {
 	return u.open, nil
 }
 
-// Unexplained returns what stands open before a hot wallet may be switched on, restored or not, at most
-// limit points, at least 1: each of its unknown outbounds, and each transfer of what was told as [Used]
-// which is no request's, not the house's own and not [Unclaimed]. The copy has the statements of every
-// generation; its Wallets are not looked at.
+// Unexplained returns what is missing before a hot wallet may be switched on, restored or not, at most limit points, at
+// least 1: each of its unknown outbounds, and each transfer of a transaction told as [Used] that is no request's, not
+// the house's own and not [Unclaimed]. The copy has the statements of every generation; its Wallets are not read.
 func Unexplained(c Copy, wallet uuid.UUID, limit int) ([]Open, error) {
 	u := unsettled{Copy: c, limit: max(limit, 1), wallet: wallet}
 	of := slices.DeleteFunc(slices.Clone(c.Statements), func(s Statement) bool { return s.Wallet != wallet })
@@ -197,9 +194,8 @@ type usedTx struct {
 	pays          []*Statement
 }
 
-// knownOf reads the statements about a wallet. A bound takes the place of an earlier bound. A
-// transaction takes the place of one that was told with the same hash, or with the same nonce, since
-// a nonce is used once.
+// knownOf reads the statements about a wallet. A bound replaces an earlier bound. A transaction replaces an earlier one
+// with the same hash, or with the same nonce, since a nonce is used once.
 func knownOf(all []Statement, wallet uuid.UUID) *known {
 	k, nonces := new(known), false // a wallet with nonces is known by its bound, or by its unknown outbounds
 	for i := range all {
@@ -358,10 +354,10 @@ func (s *Statement) Transfer() Transfer {
 	return Transfer{Output: uint32(s.Number), Payee: s.Text, AssetOnChain: s.Asset, AmountRaw: s.Amount}
 }
 
-// Explains reports whether a transaction that the request has on file, or as a stray, pays it by a
-// transfer: by the output that is on file, or, where the transaction is on file whole, by what the
-// transfer pays. What is proven dead explains nothing of a request that is not known as paid by it: it
-// is PaidBy that transaction, which the request must be told.
+// Explains reports whether a transaction that the request has on file, or as a stray, pays it by a transfer: by the
+// output that is on file or, if the transaction is on file whole, by payee, asset and amount of the transfer. A
+// transaction that is proven dead does not explain a transfer, unless the request is known as paid by it: first the
+// request must be told PaidBy.
 func (w *Withdrawal) Explains(hash string, t Transfer) (ok, whole bool) {
 	r := &w.Request
 	open := r.Status != RequestCompleted && !w.Job.Live() && !statemachine.SameHash(r.Mined, hash) && !statemachine.SameHash(r.PaidAfter, hash)
@@ -401,11 +397,10 @@ func (s *Statement) OfUnclaimed() bool {
 // Outpoint names the output that a statement is about, as hash:output.
 func (s *Statement) Outpoint() string { return outpoint(s.Hash, uint32(s.Number)) }
 
-// UnclaimedFor returns the transfers that nobody has claimed and that may have paid a request of
-// their chain: those with its payee for which no NotThis of it and no Dropped was said since. all are
-// statements of the chain, of every generation, in the order in which they were said. One whose
-// output a request has on file by now, as the caller must look up, is claimed: a request that has the
-// transaction whole may be paid by another transfer of it.
+// UnclaimedFor returns the unclaimed transfers that may have paid a request of their chain: those with its payee for
+// which no NotThis of this request and no Dropped was said since. all are statements of the chain, of every generation,
+// in the order in which they were said. A transfer is claimed if a request has its output on file by now, which the
+// caller must look up; a request that has the transaction whole may have been paid by another transfer of it.
 func UnclaimedFor(all []Statement, r *Request) (open []Statement) {
 	for i := range all {
 		s := &all[i]

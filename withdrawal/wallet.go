@@ -10,9 +10,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// ChooseWallet picks the wallet of a new job: an active hot wallet of the
-// chain, the first by [CompareWallets]. It is deterministic; the order of
-// candidates does not matter. None is [ErrNoHotWallet].
+// ChooseWallet picks the wallet of a new job: an active hot wallet of the chain, the first by [CompareWallets]. It is
+// deterministic; the order of candidates does not matter. If there is no such wallet, it returns [ErrNoHotWallet].
 func ChooseWallet(candidates []HotWallet, chain uuid.UUID) (HotWallet, error) {
 	best := -1
 	for i := range candidates {
@@ -95,13 +94,13 @@ func PutsWallets(by By) error {
 	return statemachine.Actor(by.Actor)
 }
 
-// Puts returns the wallet that is stored once h was said by a speaker that [PutsWallets] lets; old is the
-// stored one, zero if there is none. open is what [Unexplained] says of old, needed where [SwitchesOn].
+// Puts returns the wallet that is stored after h was said by a speaker whom [PutsWallets] allows; old is the stored
+// one, zero if there is none. open is what [Unexplained] returns for old, needed where [SwitchesOn].
 //
 // While a point is open nobody switches the wallet on: an operator is refused with [ErrUnsettled], in an
-// [UnsettledError] of the first point. What an unknown outbound has switched off the system, which says its
-// wallets at each start of a host, leaves with that status, whatever it says: an operator, who knows what
-// was sent, says another.
+// [UnsettledError] of the first point. A host names its wallets at each start as the system. So a wallet that an
+// unknown outbound has switched off keeps this status whatever the system says: only an operator, who knows what was
+// sent, changes it.
 func Puts(by By, old, h HotWallet, open []Open) (HotWallet, error) {
 	barred := SwitchesOn(old, h) && len(open) > 0
 	if barred && by.Role == Operator {

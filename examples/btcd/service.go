@@ -101,11 +101,10 @@ func (s *service) broadcast(ctx context.Context) error {
 	return nil
 }
 
-// refused remembers what the node did not take because of the transaction
-// itself. That an input is spent or not there yet is no fault of its: the node
-// knows another block, or lost its mempool in a crash, and a rival or a parent
-// is on the way. Nor is it a fault of a replacement that a block with one of its new inputs has
-// left the chain since it was built: it is sent again once the input is in a block again.
+// refused remembers what the node did not take because of the transaction itself. A spent or missing input is no fault
+// of the transaction: the node knows another block, or lost its mempool in a crash, and a rival or a parent is on the
+// way. Nor is it a fault of a replacement that a block with one of its new inputs has left the chain since it was
+// built: it is sent again once the input is in a block again.
 func (s *service) refused(ctx context.Context, hash chainhash.Hash, answer *rpcError) error {
 	for _, passing := range []string{"orphan", "already spent", "already in", "already exists", "fully-spent",
 		"references outputs of unknown", "spends new unconfirmed input"} {

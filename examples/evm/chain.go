@@ -19,9 +19,8 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// node is what is asked of an EVM node. *ethclient.Client is one. It must be
-// one node, not a pool of them behind one address: what two of them say does
-// not belong together.
+// node is what this program asks of an EVM node; *ethclient.Client is an implementation. It must be one node, not a
+// pool of nodes behind one address: the answers of two nodes do not belong together.
 type node interface {
 	ethereum.ChainReader
 	ethereum.ChainStateReader

@@ -15,9 +15,9 @@ import (
 // tables are the service's own, beside those of settle. A service that has a tool for
 // migrations makes them there.
 var tables = []string{
-	// What a customer has is available, or held for a withdrawal; what a customer was paid
-	// too much is owed. The account "chain" is the other side: less than zero by what
-	// the house must have on the chain for all customers.
+	// A customer's money is available, or held for a withdrawal; what a customer was paid too much is owed. The account
+	// "chain" is the other side: it is below zero by the amount that the house must have on the chain for all
+	// customers.
 	`CREATE TABLE IF NOT EXISTS accounts (
 		name text PRIMARY KEY,
 		balance bigint NOT NULL,
@@ -92,12 +92,11 @@ func fund(key string, customer string, amount withdrawal.Raw) posting {
 // errFunds: the account has too little for the posting.
 var errFunds = errors.New("insufficient funds")
 
-// post writes a posting and moves its two balances. One that is in the book already
-// changes nothing; another one with the same meaning is [statemachine.ErrConflict].
+// post writes a posting and moves its two balances. A posting that is in the book already changes nothing; a different
+// one with the same meaning is [statemachine.ErrConflict].
 //
-// What an account has is compared in the statement that takes it: PostgreSQL locks the
-// row and compares what the last commit has left there, SQLite has one writer. So two
-// orders at once never spend the same amount.
+// The statement that takes an amount from an account also compares its balance: PostgreSQL locks the row and compares
+// what the last commit has left there, SQLite has one writer. So two orders at once never spend the same amount.
 func post(ctx context.Context, tx sqlstore.Tx, p posting) error {
 	amount, err := strconv.ParseInt(string(p.Amount), 10, 64)
 	if err != nil || amount <= 0 {

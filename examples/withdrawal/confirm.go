@@ -86,10 +86,9 @@ const (
 	no
 )
 
-// paysIt compares payee, asset, amount and reference of every transfer. One is alike
-// in all: it is the payment, by that output, where no other one has the reference. None
-// has the payee or the reference, or nothing is transferred: it is not. Anything else
-// nobody can tell from here.
+// paysIt compares payee, asset, amount and reference of every transfer. If one transfer is alike in all four, and no
+// other has the reference, it is the payment, by that output. If none has the payee or the reference, or nothing is
+// transferred, it is not the payment. In any other case nobody can tell from here.
 func paysIt(w *withdrawal.Withdrawal, other *node.Found) (output uint32, says answer) {
 	if other.Tx == nil || other.Reverted {
 		return 0, no

@@ -99,10 +99,10 @@ func (p *Process) run(text string, run func() error) error {
 	return err
 }
 
-// kill undoes what is open, of the caller's connection first. Another connection is undone
-// once its statement has ended, which may wait for what a third one holds: so kill takes
-// those first that nobody uses. database/sql closes the connections: SQLite cannot close
-// one before its prepared statements.
+// kill undoes the open transactions, that of the caller's connection first. Another connection is undone once its
+// statement has ended, and this statement may wait for a lock that a third one holds: so kill first takes connections
+// that nobody uses. database/sql closes the connections: SQLite cannot close a connection before its prepared
+// statements.
 func (p *Process) kill(own *conn) {
 	p.mu.Lock()
 	p.dead = true

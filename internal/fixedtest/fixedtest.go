@@ -1,6 +1,5 @@
-// Package fixedtest runs a random test on inputs that are the same each time. What a test
-// must have seen at its end is found on them, whatever the seed of a run and however many
-// checks it makes.
+// Package fixedtest runs a random test on inputs that are the same each time, so that a test which requires at its end
+// that certain cases have occurred does not depend on the seed of a run or on the number of checks.
 package fixedtest
 
 import (

@@ -14,9 +14,8 @@ import (
 // parts is into how many smaller inputs the large one is divided.
 const parts = 64
 
-// most is how many times longer one large input may take than its parts, one after the
-// other: sorting takes about twice as long, and what no longer fits into the processor's
-// caches a few times, quadratic work 64 times.
+// most is how many times longer one large input may take than its parts, one after the other. Sorting takes about twice
+// as long; data that no longer fits into the processor's caches a few times as long; quadratic work 64 times.
 const most = 8
 
 // AlmostLinear fails the test if do takes more than 8 times the processor time on one

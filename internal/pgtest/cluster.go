@@ -24,10 +24,9 @@ type Cluster struct {
 	guard    *guard
 }
 
-// throwaway are settings of a server whose data nobody wants after the tests:
-// what it does is what any other one does, in two thirds of the processor time.
-// (synchronous_commit is not among them, since package sqlstore refuses a server
-// that has it off.)
+// throwaway are settings of a server whose data nobody needs after the tests: it behaves like any other, in two thirds
+// of the processor time. (synchronous_commit is not among them, since package sqlstore refuses a server that has it
+// off.)
 var throwaway = []string{"full_page_writes=off", "wal_level=minimal", "max_wal_senders=0", "autovacuum=off",
 	"plan_cache_mode=force_generic_plan", "track_activities=off", "track_counts=off", "update_process_title=off"}
 

@@ -156,10 +156,9 @@ func (c Consumers) Get(name string) (row Consumer, err error) {
 	return row, err
 }
 
-// Move writes a consumer whose row still has the fence, the cursor and the lease of
-// old, which is zero for a new one. It returns false, and writes nothing, for any other. A
-// process that has opened the database before it was put back gets [store.ErrRestored], one that a later migration
-// leaves no room for [ErrNewerTables].
+// Move writes a consumer whose stored row still has the fence, the cursor and the lease of old, which is zero for a new
+// consumer. Otherwise it writes nothing and returns false. A process that opened the database before it was put back
+// gets [store.ErrRestored]; one that a later migration no longer allows gets [ErrNewerTables].
 func (c Consumers) Move(old, row Consumer) (moved bool, err error) {
 	rows := new(batch)
 	var n int64
@@ -293,9 +292,8 @@ func (c Consumers) ParkedOf(name string, lines []Line) (map[string]bool, error) 
 	return parked, err
 }
 
-// DueParked returns a parked line that may be tried now, the first of its aggregate;
-// a zero one for none. A line with a next try after latest may be tried too: a clock that
-// was ahead has given that time.
+// DueParked returns a parked line that may be tried now, the first of its aggregate; zero if there is none. A line
+// whose next try is after latest may be tried too: a clock that was ahead has set this time.
 func (c Consumers) DueParked(name string, now, latest time.Time) (due Parked, err error) {
 	err = c.read(&dueParked, nil, func(rows *sql.Rows) error { return rows.Scan(parkedTable.cells(&due)...) }, name, now, latest)
 	return due, err

@@ -176,9 +176,8 @@ func (d Deposits) Named(ops ...wire.OutPoint) ([]utxo.Deposit, error) {
 	return d.find(&depositsNamed, outpoints(ops))
 }
 
-// Waiting returns up to limit deposits that are in the best chain and not credited, by height
-// and outpoint, after the given one: those of at least an amount, and those that were credited
-// before and reversed, for which no minimum counts.
+// Waiting returns up to limit deposits that are in the best chain and not credited, by height and outpoint, after the
+// given one: those of at least the minimum, and those that were credited before and reversed, whatever their amount.
 func (d Deposits) Waiting(minimum int64, after *utxo.Deposit, limit int) ([]utxo.Deposit, error) {
 	if after == nil {
 		return d.find(&depositsWaiting, nil, int64(-1), []byte{}, int64(-1), minimum, int64(limit))

@@ -186,10 +186,9 @@ func single(text, columns string, scalars int) string {
 	return rowColumn.ReplaceAllStringFunc(head+tail, func(c string) string { return number[c[len("r."):]] })
 }
 
-// set is the row source of a batch: arrays and what is the same in all rows, or
-// JSON on SQLite. The limit is none, but makes PostgreSQL expect few rows: it
-// plans for tables as small as they are now, keeps the plan, and for more rows
-// would rather read the whole table than look each of them up.
+// set is the row source of a batch: arrays, and single values for columns that are the same in all rows; on SQLite
+// JSON. Its LIMIT does not limit, but makes PostgreSQL expect few rows. Otherwise PostgreSQL plans for tables as small
+// as they are now, keeps the plan, and for more rows reads the whole table instead of looking each row up.
 func (s syntax) set(list string, scalars int, limited bool, once columns) string {
 	var all, arrays, names []string
 	for i, c := range strings.Split(list, ", ") {

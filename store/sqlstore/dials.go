@@ -10,14 +10,12 @@ import (
 	"time"
 )
 
-// A call whose time is over costs nothing that the next call needs, or an overload
-// would never end: the next one would connect, prepare its statements and answer in
-// the same time, beside all others that do so.
+// A call that has run out of time must not make the next call slower, or an overload would never end: each next call
+// would again have to connect and prepare its statements in the same time, beside all others that do so.
 //
 //   - Connecting goes on when its caller has left ([dials]).
-//   - A statement that runs comes to its end, and its transaction is rolled back
-//     ([outlast], statementWait): drivers of PostgreSQL close a connection whose context
-//     ends during a statement.
+//   - A running statement comes to its end, and its transaction is rolled back ([outlast], statementWait): drivers of
+//     PostgreSQL close a connection whose context ends during a statement.
 
 const (
 	// connectTime is for how long one request of a connection goes on, whether its
@@ -29,10 +27,9 @@ const (
 	commitWait    = 5 * time.Second
 )
 
-// dials takes connections out of a pool of database/sql. What a caller asked for and
-// did not wait for is for the next caller, or goes to the idle connections of the pool:
-// so there are never more requests than there were callers at one time, and none is in
-// vain.
+// dials takes connections out of a pool of database/sql. A connection whose caller did not wait for it goes to the next
+// caller, or to the idle connections of the pool. So there are never more requests for connections than there were
+// callers at one time, and each connection is used.
 type dials struct {
 	db      *sql.DB
 	mu      sync.Mutex

@@ -26,15 +26,14 @@ type due struct {
 	// first is asked instead of where and at for what is due: for the first of
 	// each free key, it says which rows are that.
 	first, firstFrom string
-	// putOff is asked instead of where and first for what a clock that was ahead has put off,
-	// with {now}, and {ahead} for the latest time that a rule may have given; empty: it is
-	// what is due later than that.
+	// putOff, if set, is asked instead of where and first for rows that a clock that was ahead has put off, with {now},
+	// and with {ahead} for the latest time that a rule may have set. Empty: rows due later than {ahead}.
 	putOff, putOffFrom string
 	// filters are columns that a caller may give values of: the first ones.
 	filters []string
-	// off is a condition under which nothing is due, by what the switch says: see
-	// stoppedAt. {of} stands for the first filter, or its value where that is given, so
-	// that PostgreSQL asks once and not for each row. Empty: the switch stops nothing.
+	// off is a condition under which the switch lets nothing be due, see stoppedAt. {of} stands for the first filter,
+	// or for its value if that is given, so that PostgreSQL asks once and not for each row. Empty: the switch stops
+	// nothing.
 	off string
 }
 
@@ -77,11 +76,10 @@ func (w *dueWork) nextDue(t *tx, now time.Time, grace time.Duration, filters ...
 	return next, err
 }
 
-// find is the statement for the ids of aggregates that are due: $1 is the limit,
-// then come the time, the time less the delay if there is a later, and the values of
-// the filters. With ahead it is that for what is due later than a time: the time less
-// the delay comes first, and now before it where a condition of its own says what was put
-// off. The rows are locked; what others hold is skipped.
+// find is the statement for the ids of due aggregates: $1 is the limit, then come the time, the time less the delay if
+// there is a later condition, and the values of the filters. With ahead it finds aggregates that are due later than a
+// time instead: the time less the delay comes first, and now before it if the table has a putOff condition. The rows
+// are locked; rows that others hold are skipped.
 func (d due) find(dialect Dialect, ahead bool, filters ...string) *statement {
 	n := 2
 	param := func() string { n++; return fmt.Sprintf("$%d", n) }
@@ -134,9 +132,8 @@ func (d due) unlessOff(of string) string {
 // is says of rows x that they are due at a time.
 func (d due) is(now string) string { return d.where + " AND " + d.at + " <= " + now }
 
-// next is the statement for the earliest due time after $1; the values of the
-// filters follow. late asks for rows with the later condition alone, where the
-// caller adds the delay, and otherwise leaves them out.
+// next is the statement for the earliest due time after $1; the values of the filters follow. With late it finds only
+// rows with the later condition, to whose time the caller adds the delay; otherwise it leaves them out.
 func (d due) next(late bool, filters ...string) *statement {
 	where := d.where
 	switch {

@@ -43,18 +43,17 @@ type Erasure struct {
 	Trace, Via  string // as in [statemachine.By]; may be empty
 }
 
-// Erase replaces with [Erased] the texts that came from outside (reasons, data, error
-// messages) in the append-only rows of one record, such as a person's data that must
-// be deleted by law. Of a withdrawal the request, each job and the wallet are records of
-// their own. Everything else of the rows stays, and no trigger lets it change. Erase
-// returns how many rows it changed: none the second time. A record that is not named,
-// and an actor out of its bounds, are [statemachine.ErrInvalid].
+// Erase replaces with [Erased] the texts that came from outside (reasons, data, error messages) in the append-only rows
+// of one record, for example a person's data that a law wants deleted. The request, each job and the wallet of a
+// withdrawal are records of their own. Everything else in the rows stays, and no trigger lets it change. Erase returns
+// how many rows it changed: none the second time. A record that is not named, and an actor out of its bounds, are
+// [statemachine.ErrInvalid].
 //
-// The journal has a line of each Erase, by an operator, in the same commit: it names the
-// record and holds nothing of its texts.
+// The journal has a line of each Erase, by an operator, in the same commit: it names the record and holds nothing of
+// its texts.
 //
-// The record itself is not append-only, and its texts are not touched: its memo and
-// address are what was paid.
+// Erase does not touch the texts of the record itself, which is not append-only: its memo and address say what was
+// paid.
 func (s *Store) Erase(ctx context.Context, e Erasure) (rows int64, err error) {
 	if e.Machine == "" || e.ID == "" {
 		return 0, fmt.Errorf("%w: a record has a machine and an id", statemachine.ErrInvalid)

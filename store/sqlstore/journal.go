@@ -83,9 +83,8 @@ func (j journalRecords) insert(lines []statemachine.JournalLine) (err error) {
 	return nil
 }
 
-// tells reports whether the transaction is to be committed with nothing but the lines of
-// the journal that are kept of it, see [store.JournalRecords]: fn has ended in err, has
-// refused what a person tried, and has written nothing.
+// tells reports whether the transaction is to be committed with only the journal lines that are kept of it, see
+// [store.JournalRecords]: fn has returned an error, a person's attempt was refused, and nothing was written.
 func (t *tx) tells(err error) bool {
 	lines := statemachine.Undone(t.said, err)
 	if err == nil || len(lines) == 0 || t.err != nil || t.host != nil || t.wrote || t.ctx.Err() != nil || t.again(err) {

@@ -30,10 +30,10 @@ func inOrderOf[A any](ids []string, load func(set *batch, each func(string, *A))
 	return found, nil
 }
 
-// dueOf returns the first limit aggregates that are due and locks them. One that
-// cannot be read, such as a row with a status of a later version, is left out, and why
-// is said: it stays due before others, which are looked for behind it. Where ahead is set,
-// they are those that are due later than ahead, instead of at now.
+// dueOf returns the first limit aggregates that are due and locks them. An aggregate that cannot be read, such as a row
+// with a status of a later version, is left out and named in unreadable with the reason; since it stays due before
+// others, these are looked for behind it. If ahead is set, dueOf returns aggregates that are due later than ahead,
+// instead of those due at now.
 func dueOf[K comparable, A any](t *tx, machine string, w *dueWork, now, ahead time.Time, grace time.Duration, limit int,
 	get func(...K) ([]A, error), filters ...any) (found []A, unreadable []error, err error) {
 	switch {
@@ -113,9 +113,8 @@ func (t *tx) ids(st *statement, after string, limit int, more ...any) ([]string,
 	return firstColumn[string](t, st, append([]any{after, int64(limit)}, more...)...)
 }
 
-// onlyTime is the only time that a query finds, behind a first argument if it has one;
-// zero for none. One that cannot be read, as a text that an operator wrote, hides none
-// behind it.
+// onlyTime is the one time that a query finds; zero for none. A time that cannot be read, such as a text that an
+// operator wrote, does not hide those behind it: the query is run again with it as its first argument.
 func (t *tx) onlyTime(st *statement, args ...any) (at time.Time, err error) {
 	for {
 		var raw any

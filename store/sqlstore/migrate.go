@@ -22,16 +22,14 @@ import (
 // its way.
 const migrateWait = time.Minute
 
-// Migrate makes the tables of [Options.Domains] as this package needs them, in one
-// transaction: whatever stops it leaves the database as it was. It runs each
-// migration that is not noted in settle_versions, in the order of their numbers.
-// Running it again changes nothing, and any number of processes may run it at once.
-// On PostgreSQL it makes the schema if it is missing.
+// Migrate makes the tables of [Options.Domains] as this package needs them, in one transaction: whatever stops it
+// leaves the database as it was. It runs each migration that is not noted in settle_versions, in the order of their
+// numbers. Running it again changes nothing, and any number of processes may run it at once. On PostgreSQL it makes the
+// schema if it is missing.
 //
-// A later version of this package may have migrated the database already. Each
-// migration says from which one on a binary may go on beside it: Migrate logs what
-// it does not know, or refuses with [ErrNewerTables]. Tables that have the names of
-// ours and are not are [ErrForeignTables]. Nothing is changed then.
+// A later version of this package may have migrated the database already. Each migration says from which version on a
+// binary may go on beside it: Migrate logs migrations that it does not know, or refuses with [ErrNewerTables]. Foreign
+// tables that have the names of ours are [ErrForeignTables]. Nothing is changed then.
 func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts Options) error {
 	s, err := opts.syntax(d)
 	if err == nil && db == nil {
@@ -148,10 +146,9 @@ func (s syntax) migrate(ctx context.Context, conn *sql.Conn) error {
 	return nil
 }
 
-// Script returns what [Migrate] does to an empty database as one text of SQL,
-// with the rows of the version table: for a tool that is not goose, and to read.
-// It begins and commits nothing. What is pending of an older version, or of a domain
-// that comes later, is in the files of [Migrations].
+// Script returns what [Migrate] does to an empty database as one text of SQL, with the rows of the version table: for a
+// tool that is not goose, and to read. It begins and commits nothing. Migrations that an existing database lacks, or
+// that a new domain needs, are in the files of [Migrations].
 func Script(d Dialect, opts Options) (string, error) {
 	s, err := opts.syntax(d)
 	if err != nil {

@@ -149,9 +149,9 @@ func (s syntax) migration(text string) string {
 
 var columnOf = regexp.MustCompile(`(?m)^\t(\w+) \{`)
 
-// unlessErased is what an UPDATE of a row must not do once a column of it is not
-// NULL: change anything but some texts, or these to anything but [Erased]. It is
-// empty if there is nothing that an UPDATE may do.
+// unlessErased is the condition under which a trigger refuses an UPDATE of a row, once a column of the row is not NULL:
+// the UPDATE changes anything but some texts, or sets one of these to anything but [Erased]. It is empty if no UPDATE
+// is allowed.
 func (s syntax) unlessErased(text, table, once, texts string) string {
 	var all []string
 	if texts != "" {

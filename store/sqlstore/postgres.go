@@ -88,9 +88,9 @@ func (s *Store) beginPostgres(ctx context.Context, view bool) (unit, error) {
 		rollback: func() { _ = rollback() }}, nil
 }
 
-// committed says what the outcome of COMMIT is. Only the server's refusal, or
-// that of database/sql before anything was sent, proves that it did not land. A
-// server that goes away, or loses its disk, can say so after it has committed.
+// committed turns the error of COMMIT into its outcome. Only the server's refusal, or that of database/sql before
+// anything was sent, proves that the commit did not land. A server that goes away, or loses its disk, can report an
+// error after it has committed.
 func committed(ctx context.Context, err error) error {
 	switch {
 	case err == nil:

@@ -109,9 +109,8 @@ const (
 	watching = "x.status = 'watching'"
 )
 
-// What is due of itself, see due.go of the domain: a pending job, one that its worker
-// has left, a watcher's tick, its expiry. The sets below, who waits and the statistics
-// are made from these.
+// The rows that are due by themselves, see due.go of the domain: a pending job, a job that its worker has left, a
+// watcher's tick, its expiry. The sets below, the waiting wallets and the statistics are made from these.
 var (
 	pendingJobs = due{from: "@refresh_jobs x", where: "x.status = 'pending'", at: "x.available_at"}
 	leftJobs    = due{from: "@refresh_jobs x", where: "x.status = 'processing'", at: "x.lease_until"}

@@ -33,9 +33,9 @@ func (r refreshes) Slots() (all []refresh.Slot, err error) {
 	return all, err
 }
 
-// waitingWallets is [refresh.Wallet.Candidate] as one statement: per wallet the
-// oldest due time, not before not_before but for a provisional expiry; then the
-// later one of it and the release. The wallet itself is read to see that it can be.
+// waitingWallets is [refresh.Wallet.Candidate] as one statement: per wallet the oldest due time, not before not_before
+// except for a provisional expiry; then the later one of this time and the release. The wallet's columns are read only
+// to see that they can be read.
 var waitingWallets = statement{text: "SELECT q.xpub_van, q.since, " + refreshWalletTable.columns("q.") + " FROM (" +
 	"SELECT p.*, CASE WHEN p.oldest < p.unserved_since THEN p.unserved_since ELSE p.oldest END AS since FROM (" +
 	"SELECT w.*, d.watching, CASE WHEN d.lapse < d.due OR d.lapse < w.not_before THEN d.lapse " +

@@ -19,43 +19,37 @@ import (
 type Restore struct {
 	Actor  string // who says it
 	Reason string // such as "fail-over 02:14, asynchronous": 1 to 500 bytes
-	// Lost is when the old database was lost, by the person's clock. It names the restore:
-	// said again with the same moment in the same place, Restored changes nothing. Where it
-	// was Lossless, and is said again without, it counts: something was lost after all.
+	// Lost is when the old database was lost, by the person's clock. It identifies the restore: a second call with the
+	// same moment in the same place changes nothing. But if the first call was Lossless and the second is not, the
+	// second counts: something was lost after all.
 	Lost time.Time
-	// Lossless: not one commit was lost, as with a synchronous standby, pg_upgrade, or a
-	// move with everything stopped. Then nothing is stopped. That all looks complete is no
-	// reason to say so.
+	// Lossless: not one commit was lost, as with a synchronous standby, pg_upgrade, or a move with everything stopped.
+	// Then nothing is stopped. Do not set it only because everything looks complete.
 	Lossless bool
 }
 
 // Restored tells a database that it was put back. In one commit
 //
-//   - the place is noted where the database is now: [Open], statistics and the switch no
-//     longer say that it has moved;
-//   - a new generation begins, and no process lives across it: what another [Store] writes
-//     that was opened before is [store.ErrRestored];
-//   - everything is recovering at [switches.Send], of the new generation: withdrawals,
-//     swaps, charges and relays begin nothing, and send nothing, until a person has
-//     started each;
-//   - swaps look back in both histories ([swap.Control].RecoveredAt, with the margin of
-//     [swap.DefaultPolicy]; where yours is wider, call store.Swaps.Restored too);
-//   - fences of refreshes go on higher than any that was drawn;
-//   - what is written from now on sorts behind all that is stored, and observers go on
-//     from the cursors that they have. Lines that were written after the copy are lost; an
-//     observer that has seen one of them gets [store.ErrCursor].
+//   - the place is noted where the database is now: [Open], statistics and the switch no longer say that it has moved;
+//   - a new generation begins: what a [Store] that was opened before writes is [store.ErrRestored], so every process
+//     has to be restarted;
+//   - everything is recovering at [switches.Send], in the new generation: withdrawals, swaps, charges and relays begin
+//     nothing, and send nothing, until a person has started each;
+//   - swaps look back in both histories ([swap.Control].RecoveredAt, with the margin of [swap.DefaultPolicy]; if yours
+//     is wider, call store.Swaps.Restored too);
+//   - fences of refreshes go on above every fence that was drawn;
+//   - lines that are written from now on sort behind all stored lines, and observers go on from their cursors. Lines
+//     that were written after the copy are lost; an observer that has seen one of them gets [store.ErrCursor].
 //
-// Lossless does the first and the last alone. The tables must be there, see [Migrate].
-// Restored waits for transactions that write, and is said after the old processes have
-// ended: docs/restore.md has the whole procedure. What was paid since the copy, settle
-// does not know.
+// Lossless does only the first and the last of these. The tables must be there, see [Migrate]. Restored waits for
+// transactions that write, and is called after the old processes have ended: docs/restore.md has the whole procedure.
+// settle does not know what was paid since the copy.
 //
 // # What it sees by itself
 //
-// On PostgreSQL a database has moved where the server is another one, where the table of
-// transitions was made anew, as by a dump, or where a standby was promoted (but see
-// [Options].LosslessPromotion). A snapshot of a disk, an SQLite file that is put back, and
-// storage that fails over below the server leave no trace: somebody has to call Restored.
+// On PostgreSQL a database has moved if the server is another one, if the table of transitions was made anew, as by a
+// dump, or if a standby was promoted (but see [Options].LosslessPromotion). A snapshot of a disk, an SQLite file that
+// is put back, and storage that fails over below the server leave no trace: somebody has to call Restored.
 func Restored(ctx context.Context, db *sql.DB, d Dialect, opts Options, r Restore) error {
 	err := r.validate()
 	if err == nil {

@@ -26,9 +26,9 @@ type Options struct {
 	// connection's search path. On SQLite, which has none, the names of all tables,
 	// indexes and triggers begin with it and "_".
 	Schema string
-	// Domains are those whose tables are made and opened; empty means all. Another
-	// domain may come later, and services with different domains may share a
-	// database. What needs a domain that is not there is [store.ErrNoDomain].
+	// Domains are the domains whose tables are made and opened; empty means all. Another domain may come later, and
+	// services with different domains may share a database. A call that needs a domain which is not there is
+	// [store.ErrNoDomain].
 	Domains []store.Domain
 	// Now is what leases and due times are measured by. nil means the
 	// database's, so that hosts whose clocks differ agree.
@@ -109,13 +109,11 @@ type Store struct {
 
 var _ store.Store[store.Unit] = (*Store)(nil)
 
-// Open checks that db keeps what it commits and has the current tables, see
-// [Migrate]. On SQLite it takes connections of db, which Close closes; a
-// limit of db's open connections must leave room for them, else it is
+// Open checks that db keeps what it commits and has the current tables, see [Migrate]. On SQLite it takes connections
+// of db, which Close closes; a limit of db's open connections must leave room for them, else it is
 // [statemachine.ErrInvalid]. db stays the caller's.
 //
-// What is wrong with the database is one of the errors of this package, and
-// nothing was changed then.
+// A fault of the database is one of the errors of this package, and then nothing was changed.
 func Open(ctx context.Context, db *sql.DB, d Dialect, opts Options) (*Store, error) {
 	return open(ctx, db, d, opts, syntax.checkRestored)
 }
@@ -247,9 +245,9 @@ func (s *Store) retried(ctx context.Context, said *[]statemachine.JournalLine, f
 	}
 }
 
-// once runs fn in one transaction, and reports whether another run of one that
-// failed can do better. stale is the record that the last run met as an old one, said
-// gets the lines that the journal was given and that are not stored.
+// once runs fn in one transaction, and reports whether running it again after an error may succeed. stale names the
+// record that the last run found at another version. said gets the journal lines that fn appended and that were not
+// stored.
 func (s *Store) once(ctx context.Context, stale *string, said *[]statemachine.JournalLine, fn func(*tx) error,
 	begin func(context.Context) (unit, error)) (again bool, err error) {
 	*said = nil
@@ -315,18 +313,14 @@ func (s *Store) begin(ctx context.Context, view bool) (unit, error) {
 	return s.beginSQLite(ctx, view)
 }
 
-// Within is for a host that must own the transaction; any other takes
-// [Store.UpdateTx]. It joins a transaction that the host has begun: what the returned unit
-// writes commits, or not, with tx. Nothing is delayed, and errors come back
-// unretried; after one, the host rolls back, and after [store.ErrRetry] it
-// begins again.
+// Within is for a host that must own the transaction; any other takes [Store.UpdateTx]. It joins a transaction that the
+// host has begun: what the returned unit writes commits, or not, with tx. Nothing is delayed, and nothing is retried;
+// after an error the host rolls back, and after [store.ErrRetry] it begins again.
 //
-// On SQLite the host begins IMMEDIATE, on a connection with foreign_keys on and
-// synchronous FULL, which are checked; see the package for a whole DSN. On
-// PostgreSQL its isolation is READ COMMITTED; any other is
-// [statemachine.ErrInvalid]. Two commands of one transaction lock their rows in
-// the order of the commands: what hosts lock in different orders can end in a
-// deadlock, which is ErrRetry for one of them.
+// On SQLite the host begins IMMEDIATE, on a connection with foreign_keys on and synchronous FULL, which are checked;
+// see the package for a whole DSN. On PostgreSQL its isolation is READ COMMITTED; any other is
+// [statemachine.ErrInvalid]. Two commands of one transaction lock their rows in the order of the commands: hosts that
+// lock in different orders can deadlock, which is ErrRetry for one of them.
 func (s *Store) Within(ctx context.Context, tx *sql.Tx) (store.Unit, error) {
 	if tx == nil {
 		return nil, fmt.Errorf("%w: the *sql.Tx is nil", statemachine.ErrInvalid)

@@ -17,14 +17,13 @@ import (
 // Stats is what concerns the database as a whole, whatever its domains.
 type Stats struct {
 	At time.Time // of the store
-	// FeedLag is for how long Follow has held the first line back that is committed and
-	// not given yet; zero for none, and always on SQLite. PostgreSQL gives a line once no
-	// transaction of the cluster runs that began to write before it.
+	// FeedLag is for how long the first committed line that Follow does not give yet has waited; zero if there is none,
+	// and always on SQLite. PostgreSQL gives a line once no transaction of the cluster runs that began to write before
+	// the line's.
 	FeedLag time.Duration
-	// Holding are the transactions of the cluster that have been writing for longest,
-	// where FeedLag is not zero: at most 5, the oldest first, which is the one that holds
-	// Follow back. The sessions of other users are seen by a superuser or a member of
-	// pg_read_all_stats alone.
+	// Holding are the transactions of the cluster that have been writing for longest, if FeedLag is not zero: at most
+	// 5, the oldest first, which holds Follow back. Only a superuser or a member of pg_read_all_stats sees the sessions
+	// of other users.
 	Holding []OpenWriter
 	// Moved: the database is not where it was when somebody last said so by [Restored], or
 	// when its tables were made. Nothing is sent meanwhile.

@@ -88,9 +88,9 @@ func newSwapTables[A any](d swap.Direction, tables map[swap.Place]*table[A]) *sw
 	return s
 }
 
-// getting is the statement for items wherever they are. Each table gives the columns of the
-// first one, which has what a record is read from and no more; a fixed column that the source
-// calls otherwise in another table is at the same place there.
+// getting is the statement for items in whichever table they are. Each table gives the columns of the first one, which
+// has exactly what a record is read from; a fixed column that has another name in another table has the same place
+// there.
 func (s *swapTables[A]) getting() statement {
 	first := s.places[0]
 	var texts []string

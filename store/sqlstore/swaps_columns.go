@@ -7,9 +7,9 @@ import (
 	"github.com/settlehq/settle/swap"
 )
 
-// The records of package swap, see [table]. A direction has four tables of the
-// source with the same columns of ours beside its own. What the source shows of
-// an item's intents is written with it and never read.
+// The records of package swap, see [table]. A direction has four tables of the source, with the same columns of ours
+// beside the source's. The source shows an item's intents in its own columns, which are written together with the item
+// and never read.
 
 // depositTables and creditTables are by place.
 var depositTables = map[swap.Place]*table[swap.Deposit]{

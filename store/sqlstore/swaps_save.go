@@ -13,9 +13,8 @@ type swapRows struct {
 	changed, touched, removed, added batch
 }
 
-// Save implements [store.DepositRecords]. A row that moves is compared where it is,
-// by a touch, then taken away there and put into its new table, with the end of its
-// lease that the touch has left.
+// Save implements [store.DepositRecords]. A row that changes its table is compared in the old one, by a touch, then
+// deleted there and inserted into the new one, with the end of its lease that the touch has left.
 func (w swaps[A]) Save(changes ...swap.Change[A]) error {
 	return w.save(w.of.machine, func() error {
 		tables := make([]swapRows, len(w.of.places))

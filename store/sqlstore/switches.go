@@ -184,9 +184,8 @@ func (r switchRecords) Save(changes ...switches.Change) error {
 	})
 }
 
-// stoppedAt is a condition that a scope, as an SQL text, is stopped at a level of some or
-// a higher one: [switches.Of] and a comparison. It is asked by scalar queries, so that no
-// planner makes a join of it.
+// stoppedAt is the SQL condition that a scope, given as an SQL text, is stopped at the level least or higher:
+// [switches.Of] and a comparison. It consists of scalar queries, so that no planner turns it into a join.
 func stoppedAt(scope string, least switches.Level) string {
 	levels := ""
 	for _, l := range switches.Level(0).Values() {

@@ -47,9 +47,8 @@ func cells(lists ...list) []any {
 	return all
 }
 
-// table is one kind of record R in the database. Its lists are all that is said
-// of its columns: SELECT, INSERT, UPDATE by compare-and-swap, scans and pages are
-// made from them. Statements call a stored row x and a row that is written r.
+// table is one kind of record R in the database. Its lists say everything about its columns: SELECT, INSERT, UPDATE by
+// compare-and-swap, scans and pages are made from them. Statements call a stored row x and a row that is written r.
 type table[R any] struct {
 	name    string        // of the database's table
 	machine string        // names a record in a refusal and in its trail; empty without versions
@@ -72,9 +71,8 @@ type derived struct {
 	update string // empty: it stays
 }
 
-// unique is a rule that only one record has the same values of some columns,
-// which the database keeps with an index. A record where one of them is NULL is
-// free of it.
+// unique is a rule that only one record has the same values of some columns, which the database keeps with an index. A
+// record in which one of these columns is NULL is not subject to it.
 type unique struct {
 	columns []string
 	where   string // which stored rows x have what they name; empty: all
@@ -135,9 +133,8 @@ func joined(specs ...string) string {
 	return strings.Join(slices.DeleteFunc(specs, func(s string) bool { return s == "" }), ", ")
 }
 
-// insert is the statement for new rows: the record, then the columns that the
-// derived ones are made from. What a unique rule gave to another record is left
-// out, for insertNew to tell.
+// insert is the statement for new rows: the record, then the columns that the derived ones are made from. A row whose
+// unique value another record has is not inserted, and insertNew reports it.
 func (t *table[R]) insert() statement {
 	spec, names, values := t.all, t.columns(""), t.columns("r.")
 	for _, d := range t.derived {
@@ -166,9 +163,9 @@ func (t *table[R]) upsert(where string) statement {
 // somebody keeps: the writer may know an older one.
 const leaseUntil = "lease_until time"
 
-// swap is the statement that writes some columns of rows that are as they were
-// read: the columns, those that derived ones are made from, the key, the version,
-// what is outside the version, and the version of the head if there is one.
+// swap is the statement that writes some columns of rows that are still as they were read. Its parameters are these
+// columns, those that derived columns are made from, the key, the version, the columns outside the version, and the
+// version of the head if there is one.
 func (t *table[R]) swap(columns list, all []derived) statement {
 	spec, sets, where := columns.spec(), assignments(columns.spec()), t.sameKey("x", "r")
 	if t.leased {

@@ -135,10 +135,9 @@ func (t *table[R]) locking() statement {
 		columnNames(t.key, "r.") + " FROM {set}) ORDER BY " + key + " FOR NO KEY UPDATE OF x"}
 }
 
-// lockInOrder locks the stored rows of some batches by their keys, so that two
-// transactions that write the same rows wait for one another and not for ever:
-// an UPDATE locks its rows in the order of its plan, and several statements one
-// after the other. On SQLite there is one writer.
+// lockInOrder locks the stored rows of some batches by their keys, so that two transactions that write the same rows
+// wait for one another and do not deadlock: without it an UPDATE locks its rows in the order of its plan, and several
+// statements lock one after the other. On SQLite there is one writer.
 func (t *table[R]) lockInOrder(x *tx, all ...writing) error {
 	set := new(batch)
 	for _, w := range all {

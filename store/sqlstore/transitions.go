@@ -25,12 +25,10 @@ const (
 		"false)"
 )
 
-// writeTransitions has one text for each dialect, since only PostgreSQL has
-// concurrent writers and needs a horizon, see the migration. It writes nothing where
-// that would sort before what observers have seen, and nothing for a process that has
-// opened the database before it was put back: versions, fences and numbers of that
-// process may be given to other contents now. Nor does it for a process that has opened the
-// database before a migration which leaves no room for it.
+// writeTransitions has one text for each dialect, since only PostgreSQL has concurrent writers and needs a horizon, see
+// the migration. It writes nothing if the lines would sort before lines that observers have seen. It writes nothing for
+// a process that opened the database before it was put back, whose versions, fences and numbers may stand for other
+// contents now; nor for a process that opened it before a migration which no longer allows that process.
 var writeTransitions = map[Dialect]*statement{
 	SQLite: {once: true, rows: transitionRows,
 		text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) " +

@@ -149,14 +149,11 @@ func (t *tx) flush() error {
 	return t.err
 }
 
-// again reports whether another run of the transaction, which failed with err,
-// can do better. The database may have given another one the way, or a connection have
-// led to a server that takes no writes, see demoted. On PostgreSQL
-// another one may also have changed a row between a read and a write of this
-// one; then the next run reads the new row. Nothing else that is called a
-// conflict goes away: what was read before the transaction began stays old, so
-// that a save of it has the same old version in the next run, and the rules of a
-// domain say the same again. On SQLite nobody writes between.
+// again reports whether running the transaction again, after it failed with err, may succeed. The database may have let
+// another one go first, or a connection may have led to a server that takes no writes, see demoted. On PostgreSQL
+// another transaction may also have changed a row between a read and a write of this one; then the next run reads the
+// new row. Any other conflict stays: a record that was read before the transaction began has the same old version in
+// the next run, and the rules of a domain refuse again. On SQLite nobody writes between a read and a write.
 func (t *tx) again(err error) bool {
 	switch {
 	case errors.Is(err, store.ErrUnknownCommit):

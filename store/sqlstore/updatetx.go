@@ -41,31 +41,27 @@ var (
 // inside marks the context of a function of UpdateTx.
 type inside struct{ store *Store }
 
-// UpdateTx runs fn in one transaction of the host's rows and ours: what fn writes
-// through tx and through unit, or a service's Within(unit), is committed together
-// or not at all. On PostgreSQL the transaction is READ COMMITTED; on SQLite it has the
-// store's only writer, so fn must be short.
+// UpdateTx runs fn in one transaction of the host's rows and ours: what fn writes through tx and through unit, or a
+// service's Within(unit), is committed together or not at all. On PostgreSQL the transaction is READ COMMITTED; on
+// SQLite it has the store's only writer, so fn must be short.
 //
-// UpdateTx is [Store.Update] with nothing delayed: a statement of tx sees all that
-// unit was told before. As there, fn may run more than once, after [store.ErrRetry],
-// after conflicts and after [ErrReadOnly]: SQLSTATE 40001, 40P01 and 25006 of the host's own statements
-// count, if fn returns them, wrapped or not. So fn has no other effects than SQL. fn runs in one
-// goroutine, closes its rows before its next statement, and returns every error of its
-// statements. An error that tx has returned ends the transaction even if fn returns
-// none; one that only a Row, Rows or Stmt has returned is [ErrAborted] on PostgreSQL,
-// and on SQLite such a statement alone is undone. A transaction that fn has ended
-// itself, hidden in a text that Tx does not see through, is [ErrEnded].
+// UpdateTx is [Store.Update] with nothing delayed: a statement of tx sees everything that unit was told before. As with
+// Update, fn may run more than once: after [store.ErrRetry], after conflicts and after [ErrReadOnly]; SQLSTATE 40001,
+// 40P01 and 25006 of the host's own statements count too, if fn returns them, wrapped or not. So fn has no other
+// effects than SQL. fn runs in one goroutine, closes its rows before its next statement, and returns every error of its
+// statements. An error that tx has returned ends the transaction even if fn returns none; one that only a Row, Rows or
+// Stmt has returned is [ErrAborted] on PostgreSQL, and on SQLite undoes only its statement. A transaction that fn
+// itself has ended, by a text that Tx does not recognise, is [ErrEnded].
 //
-// The context of fn is marked: Update, View and UpdateTx of this store with it are
-// [statemachine.ErrInvalid] at once, where they would wait for fn.
+// The context of fn is marked: Update, View and UpdateTx of this store return [statemachine.ErrInvalid] for it at once,
+// where they would otherwise wait for fn.
 //
-// After [store.ErrUnknownCommit] the caller calls again. An event of ours that has
-// landed changes nothing then. The host's row needs a unique key that is made of what
-// is posted, or of a line's machine, id and version, and ON CONFLICT DO NOTHING.
+// After [store.ErrUnknownCommit] the caller calls again. An event of ours that has landed changes nothing then. The
+// host's row needs a unique key that is made of what is posted, or of a line's machine, id and version, and ON CONFLICT
+// DO NOTHING.
 //
-// What people tried inside of fn is in the journal, see [store.Journal], also where fn
-// returns an error, as with Update. What was done and is undone by an error of the host
-// that is no refusal leaves no line.
+// What people tried inside of fn is in the journal, see [store.Journal], even if fn returns an error, as with Update.
+// An event that was done and then undone by an error of the host that is no refusal leaves no line.
 func (s *Store) UpdateTx(ctx context.Context, fn func(ctx context.Context, tx Tx, unit store.Unit) error) error {
 	if fn == nil {
 		return errNilFunc
@@ -152,9 +148,9 @@ func (h hostTx) failed(err error) error {
 	return err
 }
 
-// closeRows closes what the host has left open, which would keep PostgreSQL's
-// connection busy, and returns an error that ended one of them. The end of a context
-// ends rows by chance: it counts only where a statement has failed by it.
+// closeRows closes rows that the host has left open, which would keep PostgreSQL's connection busy, and returns an
+// error that ended one of them. The end of a context also ends rows, at any point: it counts only if a statement has
+// failed by it.
 func (t *tx) closeRows() error {
 	for _, rows := range t.open {
 		_ = rows.Close()
@@ -234,9 +230,9 @@ func (s *Store) beginHost(ctx context.Context) (unit, error) {
 	return s.beginHostSQLite(ctx)
 }
 
-// beginHostPostgres marks the transaction by its time of begin, which is another in
-// every other transaction: to ask for it costs one round trip here and one at the end,
-// where it also shows that the transaction was aborted.
+// beginHostPostgres marks the transaction by the time of its begin, which differs from that of every other transaction.
+// Asking for this time costs one round trip here and one at the end, where it also shows whether the transaction was
+// aborted.
 func (s *Store) beginHostPostgres(ctx context.Context) (unit, error) {
 	u, err := s.beginPostgres(ctx, false)
 	if err != nil {

@@ -44,9 +44,8 @@ var (
 	lockTip     = statement{text: "SELECT id FROM @chain_tip FOR NO KEY UPDATE"}
 )
 
-// Lock implements [store.WalletRecords]. What concerns all wallets locks the
-// tip first and then the wallets by id, so that two of them cannot deadlock. A
-// wallet that is not open yet has no row; the tip stands for it.
+// Lock implements [store.WalletRecords]. An event that concerns all wallets locks the tip first and then the wallets by
+// id, so that two of them cannot deadlock. A wallet that is not open yet has no row; the tip stands for it.
 func (w wallets) Lock(scope utxo.WalletID) error {
 	w.loaded = nil // what was read before was not under the lock
 	if w.store.Dialect == SQLite || w.view {

@@ -8,9 +8,8 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// Sums of live unspent outputs are kept per wallet, owner and bucket, so that a
-// balance costs nothing that grows with history. What depends on the tip is
-// read from the last blocks: immature coinbases, and money with fewer
+// Sums of live unspent outputs are kept per wallet, owner and bucket, so that the cost of a balance does not grow with
+// history. Amounts that depend on the tip are read from the last blocks: immature coinbases, and money with fewer
 // confirmations than asked.
 var (
 	sums = statement{text: "SELECT CASE WHEN " + isBehind("u") + " THEN '" + unscanned +

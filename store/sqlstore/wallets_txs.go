@@ -9,9 +9,8 @@ import (
 	"github.com/settlehq/settle/utxo"
 )
 
-// loadedTxs are the transactions that were read since the last write or lock, complete.
-// A plan comes back to the same ones: for their rivals, and for what their
-// outputs are worth.
+// loadedTxs are the complete transactions that were read since the last write or lock. A plan needs the same ones
+// again: for their rivals, and for the values of their outputs.
 type loadedTxs map[utxo.TxID]*utxo.Tx
 
 // foundTxs collects transactions, each once, and completes them with their inputs

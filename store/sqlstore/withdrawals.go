@@ -42,9 +42,9 @@ var (
 		"LEFT JOIN @operation_wallet_addresses w ON w.id = j.operation_wallet_address_id " + withNonces +
 		"WHERE q.id = r.id"}
 
-	// Parts of a request, which it counts: what came or went after it was read is
-	// left out. Transactions are never changed; dispatches are the attempts of all
-	// its jobs that were dispatched and have ended.
+	// The parts of a request. The request counts them, so that parts which came after the request was read are left
+	// out. Transactions are never changed; dispatches are the attempts of all its jobs that were dispatched and have
+	// ended.
 	selectTxs = statement{once: true, each: "id uuid, n int", text: "SELECT r.id, " + txTable.columns("t.") +
 		" FROM @withdrawal_txs t WHERE t.withdrawal_request_id = r.id AND t.seq <= r.n"}
 	selectStrays = statement{once: true, each: "id uuid, n int", text: "SELECT r.id, " + strayTable.columns("t.") +

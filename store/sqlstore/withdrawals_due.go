@@ -67,9 +67,9 @@ func pays(table string) string {
 	return table + ".role = '" + withdrawal.WalletRoleHot + "' AND " + table + ".status = '" + withdrawal.WalletActive + "'"
 }
 
-// Of a wallet whose slot is free, the first job. It must still be pending when
-// its row is locked; another claimer's is skipped with its wallet. That is asked
-// in a way that no partial index answers: the row is to be found by its key.
+// firstOfWallet is the first job of a wallet whose slot is free. It must still be pending when its row is locked; if
+// another claimer has it, it is skipped together with its wallet. "Pending" is compared in a way that no partial index
+// answers, so that the row is found by its key.
 var firstOfWallet = "upper(x.status) = 'PENDING' AND " + pays("w") + " AND x.id = (SELECT f.id FROM @withdrawal_queue f WHERE " +
 	claimable("f") + " " +
 	"AND f.operation_wallet_address_id = w.id AND " + claimAt("f") + " <= {now} ORDER BY " + rankOf("f") + ", " + claimAt("f") +
@@ -149,9 +149,8 @@ func given(ids ...uuid.UUID) (filters []any) {
 	return filters
 }
 
-// Due implements [store.WithdrawalRecords]. On PostgreSQL two claimers may look
-// at a wallet before either has its slot; then the unique index of the slots
-// gives it to one, and the other's update runs again.
+// Due implements [store.WithdrawalRecords]. On PostgreSQL two claimers may look at a wallet before either has its slot;
+// then the unique index of the slots gives the slot to one of them, and the other's update runs again.
 func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error) {
 	what := dueWithdrawals[q.Kind]
 	switch {

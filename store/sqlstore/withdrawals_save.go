@@ -130,9 +130,8 @@ func (s *changeset) takes(j *withdrawal.Job) {
 	s.slots[j.Slot.UUID] = j.ID
 }
 
-// write carries the changes out. Who waits for a row waits in this order
-// everywhere: batches by id, jobs by id, requests by id, new jobs, wallets by id. Slots are
-// given back before others take them.
+// write carries the changes out. All transactions lock rows in this order: batches by id, jobs by id, requests by id,
+// new jobs, wallets by id. Slots are given back before others take them.
 func (s *changeset) write() error {
 	if s.taken != nil {
 		return s.taken

@@ -11,9 +11,8 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// What people look for. A list is driven by one index: of the jobs that are
-// under way, which are few, or of requests in the order of the page. The other
-// conditions are asked of each row.
+// The lists that people look for. A list is driven by one index: of the jobs that are under way, which are few, or of
+// requests in the order of the page. The other conditions are checked for each row.
 
 // listKey names the statement of a list: by what it is driven.
 type listKey struct {

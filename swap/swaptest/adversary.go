@@ -11,11 +11,10 @@ import (
 	"github.com/settlehq/settle/swap"
 )
 
-// Run plays n moves of a world with one item, from its first sighting, and
-// checks each: the record is sound, its log has each version, a refusal changes
-// nothing, what was said before is a no-op, nothing is paid twice while the host
-// keeps its contract, and in the end, when all is known, the money of the record
-// is the money of the chains. replay is of the item's machine.
+// Run plays n moves of a world with one item, from its first sighting, and checks after each: the record is sound, its
+// log has each version, a refusal changes nothing, a repeated event changes nothing, and nothing is paid twice while
+// the host keeps its contract. At the end, when everything is known, the money of the record must be the money of the
+// chains. replay is the replay of the item's machine.
 func Run[A any](t *rapid.T, n int, rules *Rules[A], first swap.Observed, replay func([]statemachine.Transition[string]) error) World[A] {
 	w := World[A]{Trail: []statemachine.Transition[string]{}, Now: Start, Control: Control(), Limit: 12, Crew: 2,
 		Orders: rapid.IntRange(0, 2).Draw(t, "orders"), Copies: rapid.IntRange(0, 1).Draw(t, "copies")}

@@ -10,10 +10,9 @@ import (
 	"github.com/settlehq/settle/swap"
 )
 
-// Adversary draws events for an item as it is stored: mostly what may come,
-// sometimes what is late, stale or wrong. Its clock goes on with each. It is for
-// hosts and adapters that are compared with one another; [World] is for what is
-// true.
+// Adversary draws events for an item as it is stored: mostly events that may come, sometimes late, stale or wrong ones.
+// Its clock goes on with each. It is for comparing hosts and adapters with one another; [World] compares them with what
+// really happened.
 type Adversary struct {
 	Now  time.Time
 	Salt string // makes signatures and references of this item its own

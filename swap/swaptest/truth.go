@@ -42,10 +42,9 @@ func (w *World[A]) Possible() (n int) {
 	return n
 }
 
-// Attended is an error if nobody is named to move the item on. What is not finished,
-// and what has an outbound that is not settled, owes something that its store offers
-// to a worker, or names an operator and why; and time is told only where that
-// changes something.
+// Attended returns an error if nothing is named that moves the item on. An item that is not finished, or has an
+// outbound that is not settled, must owe something that its store offers to a worker, or name an operator and why. A
+// task Tell, by which the item asks to be told the time, must change something.
 func (w *World[A]) Attended() error {
 	i := w.Head()
 	if i.Version == 0 {

@@ -94,13 +94,12 @@ type World[A any] struct {
 	Copies, Restores int
 	Kept             *A
 	Strays           []Stray
-	// Slow is how far the clock of the server that a copy is restored on is behind, and
-	// Behind how far Now is since. Lag is how far the time of a block is behind Now. Each
-	// is at most [swap.Policy].WaterlineMargin.
+	// Slow is how far the clock of the server on which a copy is restored is behind, and Behind how far Now has been
+	// behind since. Lag is how far the time of a block is behind Now. Each is at most [swap.Policy].WaterlineMargin.
 	Slow, Behind, Lag time.Duration
-	// Jumps is how often the store's clock may still be set, at any moment, but not after a
-	// restore; Ahead is how far that has put Now ahead of the time that has really passed, and
-	// Then what it was when each intent was begun, by number.
+	// Jumps is how often the store's clock may still be set, at any moment, but not after a restore. Ahead is how far
+	// these jumps have put Now ahead of the time that has really passed. Then is the value that Ahead had when each
+	// intent was begun, by number.
 	Jumps int
 	Ahead time.Duration
 	Then  []time.Duration

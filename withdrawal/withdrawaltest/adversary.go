@@ -11,9 +11,9 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// Adversary draws the next event for a withdrawal: mostly one that the record
-// may accept, often one that it must refuse or has had. It keeps what it sent,
-// to send it again. The zero value is ready for use, by one test at a time.
+// Adversary draws the next event for a withdrawal: mostly one that the record may accept, often one that it must refuse
+// or has had. It keeps the events that it sent, to send them again. The zero value is ready for use, by one test at a
+// time.
 type Adversary struct {
 	Now    time.Time // grows; starts at Start
 	Prefix string    // of the hashes that it makes up: two requests have no transaction in common
@@ -259,9 +259,8 @@ func block(t *rapid.T) withdrawal.Block {
 // the change and reads it again.
 type Apply func(ev withdrawal.Event, w withdrawal.Withdrawal) (withdrawal.Change, error)
 
-// Run sends n events to a new withdrawal and checks every answer with a
-// [History]. What comes under an old fence must be refused, and something must be
-// stored.
+// Run sends n events to a new withdrawal and checks every answer with a [History]. An event under an old fence must be
+// refused, and something must be stored.
 func Run(t *rapid.T, n int, apply Apply) {
 	first := Submissions().Draw(t, "submission")
 	wallets := Wallets(first.Chain).Draw(t, "wallets")

@@ -37,9 +37,8 @@ func BatchPolicy() withdrawal.Policy {
 
 const batchDepth = 3
 
-// batchWorld is a chain with one account, on which batches pay some requests, of
-// which some have the same payee and amount. It counts what the chain pays by
-// itself, and looks at a record only for what the record claims.
+// batchWorld is a chain with one account, on which batches pay some requests, several of which have the same payee and
+// amount. It counts by itself what the chain pays, and reads a record only for what the record claims.
 type batchWorld struct {
 	*rapid.T
 	host     BatchRequests
@@ -71,17 +70,14 @@ type batchTx struct {
 	sent     bool
 }
 
-// RunBatches plays a run of a host with [BatchPolicy], such as store.NewBatches and its
-// Withdrawals give: n random steps of workers, an operator, a confirmation worker
-// and a chain with reorgs below its depth, all of whom tell the truth and some of
-// whom are late; then lets all of it end. After each step it fails t where a
-// request is paid twice, or is paid and may be paid again, or is completed and not
-// paid; at the end, where one has not ended.
+// RunBatches plays a run of a host with [BatchPolicy], such as store.NewBatches and its Withdrawals give: n random
+// steps of workers, an operator, a confirmation worker and a chain with reorgs below its depth, all of whom tell the
+// truth and some of whom are late; then it lets all of it end. After each step it fails t if a request is paid twice,
+// or is paid and may be paid again, or is completed and not paid; at the end, if a request has not ended.
 //
-// Time is the run's: it sets clock, and moves it, and the store of the host takes its
-// time from there, as with memory.Options{Now: func() time.Time { return clock }}. Runs
-// may share a store while no request of one is one of another; where one is, or the
-// host has another clock or policy, RunBatches says so and fails.
+// The run sets and moves clock, and the store of the host takes its time from there, as with memory.Options{Now: func()
+// time.Time { return clock }}. Runs may share a store if they have no request in common. If they do, or if the host has
+// another clock or policy, RunBatches says so and fails.
 func RunBatches(t *rapid.T, n int, host BatchRequests, payouts BatchHost, clock *time.Time) {
 	w := &batchWorld{T: t, host: host, payouts: payouts, clock: clock, chain: UUIDs().Draw(t, "chain")}
 	if *clock = Start; host == nil || payouts == nil {

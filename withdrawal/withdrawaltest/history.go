@@ -91,10 +91,9 @@ func stopped(c *withdrawal.Change) bool {
 	return c.New.Job.Review && c.New.Job.Status != withdrawal.JobPending || c.New.Request.Held && !c.Old.Request.Held
 }
 
-// acknowledged: what was said beside the record is open in the record until an operator
-// has acknowledged that very hash, and a finding where it was paid twice, or refunded.
-// What was acknowledged is opened by nothing that is said again. What was said and what
-// was acknowledged is kept here, and not read from the record.
+// acknowledged: each claim beside the record is open in the record until an operator has acknowledged it, and Check
+// finds it if the request was paid twice or refunded. An acknowledged claim that comes again opens nothing. The test
+// keeps its own list of claims and acknowledgements, and does not read them from the record.
 func (h *History) acknowledged(c *withdrawal.Change) error {
 	o, n := &c.Old.Request, &c.New.Request
 	news := false
@@ -138,9 +137,9 @@ func (h *History) acknowledged(c *withdrawal.Change) error {
 	return nil
 }
 
-// refunded: what the host has given back is closed for ever, and nothing is given back of
-// what was said to be paid and nobody has acknowledged. Whether it was given back is kept
-// here, and not read from the record.
+// refunded: a request that the host has given back is closed for ever, and none is given back while a claim that it was
+// paid is not acknowledged. The test itself remembers whether it was given back, and does not read that from the
+// record.
 func (h *History) refunded(c *withdrawal.Change) error {
 	o, n := &c.Old.Request, &c.New.Request
 	for _, line := range c.Log {
