@@ -21,11 +21,11 @@
 //     which two did;
 //   - paid out + refunded + quarantined + fees + held is what was deposited, in
 //     every state, or a discrepancy records the excess;
-//   - no item rests in a state that nobody is named to move.
+//   - in every state a worker, a person or a due time is named that moves the item on.
 //
-// What is left to the host: the nodes, keys and signing; that a transaction is
-// not handed over after [Intent].SendBy; that a [View] says what was really
-// covered; and CannotLand, the one fact that is taken from it.
+// The host has the nodes, keys and signing. It must not hand a transaction over after
+// [Intent].SendBy, and a [View] must say what was really covered. CannotLand is the one fact that
+// is believed without evidence.
 //
 // # Paid or not
 //
@@ -43,34 +43,35 @@
 // Time alone never moves an item that may have paid. A time-out says from when
 // on a complete negative counts.
 //
-// When an outbound is found after all, the item follows the money if nothing
-// else is out; if something is, that is a discrepancy, and a person looks.
+// When an outbound is found after all, the item moves to the state that fits the payment if
+// nothing else is out; else there is a discrepancy, and a person looks.
 // [Policy.RecoverDeposit], [Policy.RecoverCredit] and [Policy.RecoverMissing] do the same from
 // a scan of the vault's own history, which is read for ever.
 //
 // # Clocks
 //
 // Without a last valid block height a negative counts once the intent's sender has ended, and no
-// clock is believed for that: look-ups in a row must have seen the time pass that the sender has,
-// with [Policy].CallTimeout and twice LookEvery, see [Intent].Missed. What lies between two of
-// them counts where the later one is asked at most twice LookEvery after the other. A clock that
-// is set forward by more adds nothing, one that is set forward by less adds that much, once; one
-// that is set back adds nothing. So a host looks up an open intent every LookEvery, and a sender
-// that died after [Begun] is proved to have sent nothing about Lease + CallTimeout + 3 LookEvery
-// after its lease. With a last valid block height (Solana) that height decides, and no clock.
+// single reading of a clock proves that. Look-ups in a row must have seen as much time pass as the
+// sender has, plus [Policy].CallTimeout and twice LookEvery, see [Intent].Missed. The time between
+// two look-ups counts if the later one is asked at most twice LookEvery after the other. A clock
+// that is set forward by more adds nothing, one that is set forward by less adds that much, once;
+// one that is set back adds nothing. So a host looks up an open intent every LookEvery, and a
+// sender that died after [Begun] is proved to have sent nothing about Lease + CallTimeout + 3
+// LookEvery after its lease. With a last valid block height (Solana) this height decides, and no
+// clock.
 //
-// Whoever sends measures what is left, SendBy - At, from the commit of Begun by a clock that does
-// not jump. A person who says [NotSent] before look-ups have seen enough says when he looked, in
-// By.At, by another clock than the store's.
+// A sender measures the time that it has left, SendBy - At, from the commit of Begun by a clock
+// that does not jump. A person who says [NotSent] before look-ups have seen enough time pass gives
+// the time when he looked in By.At, by another clock than the store's.
 //
-// A lease, or a pause, that is longer than the rules can say was given by a clock that was ahead,
-// and is not waited for ([Policy].Longest): the next worker gets the item, and its claim sets right
-// when it entered its state. How long an item is stored stays as it was written: a time-out by that
-// waits until the right clock is there, and the item becomes overdue before.
+// A lease or a pause that is longer than any rule gives was set by a clock that was ahead, and is
+// not waited for ([Policy].Longest): the next worker gets the item, and its claim corrects the time
+// at which the item entered its state. The time at which an item was stored is not corrected: a
+// time-out that counts from it waits for the right clock, and the item becomes overdue before.
 //
 // Two waits go by the store's clock alone: after [Control.Restored] look-backs, and scans of the
-// vault's own history, count from RecoveredAt + Lease + CallTimeout on. Whoever restores a store
-// ends the processes of before first, or sees to it that its clock is not set forward until then.
+// vault's own history, count from RecoveredAt + Lease + CallTimeout on. Before a store is restored,
+// end the processes that worked on it, or make sure that its clock is not set forward until then.
 //
 // # Storing a change
 //

@@ -50,37 +50,35 @@
 // completed: the payment is mined at depth; FinalTxHash is the transaction that
 // was mined. Terminal. Evidence to the contrary is an [Incident].
 //
-// failed: the job failed. An [Operator] may requeue it, unless a transaction on
-// file is not proven dead, or the proof was wrong, or it is refunded. A reverted or a cancelling one
-// was mined, so such a request is paid only by a new one.
+// failed: the job failed. An [Operator] may requeue the request, unless a transaction on file is
+// not proven dead, or a proof of death was wrong, or the request is refunded. A transaction that
+// reverted or replaced the payment was mined, so such a request is paid only by a new one.
 //
-// rejected, cancelled: stopped while nothing of it was out: nothing was signed, or
-// what was is proven dead or declared not sent. Terminal.
+// rejected, cancelled: stopped while nothing of it was out: nothing was signed, or everything
+// that was signed is proven dead or declared not sent. Terminal.
 //
-// What rests in cancelled, rejected or failed stays there once it is [Refunded].
+// A request in cancelled, rejected or failed stays there once it is [Refunded].
 //
 // # Refunds
 //
-// What the host does in its own books is a fact of the record too: a request that was
-// given back and is ordered again would be paid and refunded. So [Refunded] closes a
-// request that has ended unpaid. It is the intent of the refund, or of the release of a
-// hold, said in the commit of the host's posting or before it, never after; no host
-// gives anything back of what is not Refunded. [Policy.Refundable] says when it may be:
-// nothing of the request is live, nobody says that it was paid or sent, and each signer
-// that was called has had its time ([Chain].AnswerWithin). What the system may refund
-// is due ([DueRefund]); the rest is a person's.
+// A refund in the host's books is a fact of the record too: a request that was given back and is
+// ordered again would be paid and refunded. So [Refunded] closes a request that has ended unpaid.
+// It is the intent of the refund, or of the release of a hold, said in the commit of the host's
+// posting or before it, never after; a host gives nothing back of a request that is not Refunded.
+// [Policy.Refundable] says when it may be said: nothing of the request is live, nobody says that
+// it was paid or sent, and each signer that was called has had its time ([Chain].AnswerWithin). A
+// request that the system may refund is due ([DueRefund]); any other needs a person.
 //
-// Nothing takes a refund back. Requeued is [ErrRefunded] afterwards, and before it asks
-// for Requeued.NotRefunded. Evidence is taken as ever: what says mined, sent or taken
-// is an incident, Request.PaidAfter holds the first such hash, and [Check] says
+// Nothing takes a refund back. Requeued is [ErrRefunded] afterwards, and requires
+// Requeued.NotRefunded before. Evidence is taken as ever: a claim of "mined", "sent" or "taken" is
+// an incident, Request.PaidAfter holds the first such hash, and [Check] returns
 // [ErrPaidAndRefunded] until an operator has [Acknowledged] it.
 //
-// What an operator acknowledged is all that was told until then (Request.Told), of a
-// completed request and before a refund too. Evidence is told again and again, and
-// another hash may be told at any time: a hash that was told is no news, in whatever
-// spelling; another one takes the acknowledgement back, in a version whose line names it.
-// A refund makes all that was told before news once more. The list has [MaxTold] words and then
-// the word "more", which an acknowledgement covers and takes away; see [Told].
+// An acknowledgement covers all claims that were told until then (Request.Told), also of a
+// completed request and before a refund. The same hash may be told many times, in any spelling,
+// and is no news; a new hash takes the acknowledgement back, in a version whose line names it.
+// After a refund every claim is news once more. The list has [MaxTold] words and then the word
+// "more", which an acknowledgement covers and takes away; see [Told].
 //
 // A transaction that pays a request by two of its outputs has paid it twice. The second
 // output is an [Incident] "mined" of the hash, a colon and the index of the output.
@@ -97,8 +95,8 @@
 // pending with back-off; a prepared transaction, then confirming; a dispatch,
 // then review.
 //
-// processing in review: sent or not is unknown and no hash is on file. An
-// [Operator] alone moves it on with [Resolved]. It holds no slot of the wallet.
+// processing in review: nobody knows whether it was sent, and no hash is on file. Only an
+// [Operator] moves it on, with [Resolved]. It holds no slot of the wallet.
 //
 // confirming: a transaction may be mined. A [ConfirmationWorker] looks it up at
 // NextCheckAt; while Rebroadcast is set a WithdrawalWorker sends the bytes
@@ -114,28 +112,27 @@
 //
 // # A wrong proof
 //
-// A transaction that was declared dead is mined at depth, and not reverted: an
-// [Incident], and the payment stops. No execution is left to the job, so that
-// nothing leads back to pending. While nothing else is out, the transaction is
-// live again and in review; an operator resolves it as sent. If a later one was
-// declared dead too, or it is of an earlier job, the job fails with its hash
-// and is never requeued; what is mined is for people to settle. So it ends too
-// once what is out beside it is proven dead; the transaction that was mined may
-// be that proof. After the end of the job there is the incident alone: the
-// request is not requeued any more, and gets no job if it was requeued already;
-// an operator cancels it.
+// A transaction may be mined at depth, and not reverted, although it was declared dead: that is an
+// [Incident], and the payment stops. The job has no execution left, so that nothing leads back to
+// pending. If nothing else is out, the transaction is live again and the job in review; an
+// operator resolves it as sent. If a later transaction was declared dead too, or the mined one is
+// of an earlier job, the job fails with the hash and is never requeued; people settle what was
+// mined. If other transactions are out, the job fails in the same way once they are proven dead;
+// the mined transaction may be that proof. After the end of the job there is only the incident:
+// the request is not requeued any more, and gets no job if it was requeued already; an operator
+// cancels it.
 //
 // # Payments under another hash
 //
 // The death of a transaction is not the death of its payment: the same payment
 // may be mined under a hash that is not on file, bumped in another wallet or
-// malleated. So who proves a death says that the other transaction pays
-// something else (ProvenDead.NotThisPayment), and who sees that it pays this
-// request says [PaidBy]; who cannot tell says [CannotTell], and an operator has
-// it. A payment that is exclusive with what is live, or beside which nothing is
-// live, joins the file and is confirmed like any other. Beside something that
-// can still be mined it is an incident and a [Stray], an operator has the job,
-// and it joins the file once that is proven dead. After the end it is an incident.
+// malleated. So a speaker who proves a death says that the other transaction pays something else
+// (ProvenDead.NotThisPayment); one who sees that it pays this request says [PaidBy]; one who
+// cannot tell says [CannotTell], and an operator has the job. A payment that cannot be mined
+// beside what is live, or beside which nothing is live, joins the file and is confirmed like any
+// other. Beside a transaction that can still be mined it is an incident and a [Stray], an operator
+// has the job, and the payment joins the file once that transaction is proven dead. After the end
+// of the job it is an incident.
 //
 // # Late answers
 //
@@ -143,10 +140,10 @@
 // [Broadcast] with a hash that is not on file is news whenever it comes, by any
 // worker, a second answer too. While nothing else is out the hash is put on file: a job that is
 // pending or in processing goes to confirming. Else it is an incident "sent" and
-// a [Stray]: the request gets no other job and no other execution until the
-// hash is on file as live or an operator has proven it dead, also by itself, mined,
-// where it pays nothing (ProvenDead.Reason). The answer with the hash of another
-// request or of a filler parks what is out, and holds what is not ([Released]).
+// a [Stray]: the request gets no other job and no other execution until the hash is on file as
+// live or an operator has proven it dead. If the hash itself was mined and pays nothing, that is
+// such a proof (ProvenDead.Reason). If the answer has the hash of another request or of a filler,
+// a job of which something may be out is parked, and any other request is held ([Released]).
 //
 // # Unknown outbounds
 //
@@ -166,10 +163,10 @@
 //
 // Until something is prepared or dispatched an operator can cancel a request
 // ([Cancelled]), whether it is queued or not, or hold it ([Held], [Released]).
-// What is out is looked up, sent again and replaced as before, and the hold waits
-// for its return. A hot wallet that is not active and a chain that is paused
-// begin nothing; an execution that ends because of that costs no attempt. What a
-// [Claimed] is refused for is not due.
+// Transactions that are out are looked up, sent again and replaced as before, and the hold waits
+// until the execution ends. A hot wallet that is not active and a chain that is paused begin
+// nothing; an execution that ends because of that costs no attempt. A job for which [Claimed] is
+// refused is not due.
 //
 // # Batches
 //
@@ -185,32 +182,30 @@
 // irreversible step of all of them, in one commit: the version is on the file of
 // each request that it pays, with its output, before it is sent.
 //
-// The invariant is that of every payment, and not another one: whatever may pay a
-// request is on that request's file, and what is live there is exclusive. It
-// holds, since a version is filed with each request that it pays before it is
-// sent; since all versions of a batch have one nonce or input; and since a job
-// leaves its batch only for an end, for an operator, or for pending, with
-// everything of the batch on its file proven dead by a transaction with that
-// nonce or input, at depth, that does not pay it. A replacement that drops a
-// member proves nothing: the member stays, and may be paid by an older version.
+// The invariant is the one of every payment: each transaction that may pay a request is on that
+// request's file, and no two live ones there can both be mined. It holds for three reasons. A
+// version is filed with each request that it pays before it is sent. All versions of a batch have
+// one nonce or input. And a job leaves its batch only to an end, to an operator, or to pending;
+// to pending only when every transaction of the batch on its file is proven dead by a transaction
+// with that nonce or input, at depth, that does not pay it. A replacement that drops a member
+// proves nothing: the member stays, and may be paid by an older version.
 //
-// While a batch has a job, what becomes of the transaction is said to the batch
-// ([ErrInBatch]). [BatchMined] decides all members in one commit, each by its own
-// output or transfer. One that a version was to pay, and that is not shown, is in
-// review and out of the batch: an operator says PaidBy of that transaction and
-// output, or ProvenDead with LeftOut. A receipt says nothing of whom a batch
-// pays, so it confirms none of its members. While an operator has a member that the
-// newest version pays, that version is not sent again ([Payout.Unwanted]): replace
-// it by one without the member. After the end evidence moves no status: it is an
-// incident, or refused where only an operator may say it.
+// While a job is in a batch, evidence of the transaction is sent to the batch ([ErrInBatch]).
+// [BatchMined] decides all members in one commit, each by its own output or transfer. A member
+// that a version was to pay, and whose output is not shown, goes to review and leaves the batch:
+// an operator says PaidBy of that transaction and output, or ProvenDead with LeftOut. A receipt
+// does not say whom a batch pays, so it confirms none of its members. While an operator has a
+// member that the newest version pays, this version is not sent again ([Payout.Unwanted]): replace
+// it by one without the member. After the end evidence moves no status: it is an incident, or
+// refused where only an operator may say it.
 //
 // All members share the end of the version that is mined. Where one payee makes it
 // revert at depth, all of them have failed, and with a transaction on file none is
-// requeued: an operator looks for the payee that reverted, and the others are asked for
-// by new requests. So simulate a batch before it is signed, put a payee that is a
-// contract into a transaction of its own, or pay by a contract that leaves out who
-// refuses. A member that was dropped, and is pending again once a version without it is
-// mined, has used up an execution: one that is dropped each time fails after the last.
+// requeued: an operator looks for the payee that reverted, and the other members are paid by new
+// requests. So simulate a batch before it is signed, put a payee that is a contract into a
+// transaction of its own, or pay by a contract that skips a payee which refuses. A member that was
+// dropped, and is pending again once a version without it is mined, has used up an execution: one
+// that is dropped each time fails after the last.
 //
 // # Storing a change
 //
