@@ -43,8 +43,8 @@ func (c *step) flagged() error {
 }
 
 // IncidentClaim is what evidence claims against the record: of an [Incident] any of these, of a [Stray] ClaimMined or
-// ClaimSent. store/ops/explain.md of this module says what an operator does about each. Values: ClaimMined, ClaimSent,
-// ClaimTaken, ClaimCancelMined, ClaimReverted, ClaimMissing, ClaimDead, ClaimNotDead, ClaimLeftOut.
+// ClaimSent. store/ops/explain.md of this module says what an operator does about each.
+// Values: ClaimMined, ClaimSent, ClaimTaken, ClaimCancelMined, ClaimReverted, ClaimMissing, ClaimDead, ClaimNotDead, ClaimLeftOut.
 type IncidentClaim = statemachine.Enum[incidentClaim]
 
 const (

@@ -11,7 +11,8 @@ import (
 )
 
 // DueKind says what is due, and in which order it is taken. Only the rules here say what makes a record due: stores ask
-// them, or repeat them as a query. Values: DueClaim, DueRebroadcast, DueCheck, DueRescue, DueEnqueue, DueRefund.
+// them, or repeat them as a query.
+// Values: DueClaim, DueRebroadcast, DueCheck, DueRescue, DueEnqueue, DueRefund.
 type DueKind = statemachine.Enum[dueKind]
 
 const (
