@@ -68,7 +68,8 @@ type SwapRecords[A any] interface {
 	//     [statemachine.ErrInvalid]. Lines are never changed or deleted.
 	//  7. Intents and discrepancies of the change are inserted, or their state is
 	//     written. A reference number, a signature or a claim ([swap.Intent].Claim)
-	//     that another intent has is ErrConflict. A discrepancy that is there stays, but for who dealt with it.
+	//     that another intent has is ErrConflict. A stored discrepancy stays as it is,
+	//     except for who dealt with it.
 	Save(changes ...swap.Change[A]) error
 	// Renew sets the end of leases that are held under their fence at now. It
 	// returns the items whose lease is lost; the others are renewed.

@@ -144,7 +144,7 @@ func (w *Withdrawal) exclusiveWithLive(tx *txFacts) bool {
 	return true
 }
 
-// park gives a job to an operator of which something is or may be out: its transactions on file are looked up, and
+// park gives an operator a job that has, or may have, a transaction out: its transactions on file are looked up, and
 // nothing new is sent. A job that is in review already gets a line too, so that an operator's answer to what was known
 // before is stale.
 func (c *step) park(text string) error {

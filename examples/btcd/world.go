@@ -218,7 +218,8 @@ func (w *world) reorg(ctx context.Context, blocks int) error {
 
 // doubleSpend confirms a deposit that is larger than all others together, waits
 // until the service has spent it, and has it replaced by another in a reorg:
-// what hung on it is dead, and is paid again once that is sure.
+// the payments that
+// spent it are dead, and are made again once that is sure.
 func (w *world) doubleSpend(ctx context.Context) error {
 	if len(w.coinbases) == 0 {
 		return nil

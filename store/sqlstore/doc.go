@@ -4,7 +4,7 @@
 //
 // [Migrate] makes the tables, and [Open] checks the database and returns a
 // [store.Store]. [Store.UpdateTx] commits the host's own rows together with ours;
-// [Store.Within] joins a transaction that a host must begin and end itself. What is wrong with a
+// [Store.Within] joins a transaction that a host must begin and end itself. A fault of the
 // database is one of this package's errors, each with its cause: [ErrConnection],
 // [ErrCannotOpen], [ErrReadOnly], [ErrNotADatabase], [ErrDamaged], [ErrDialect],
 // [ErrNoTables], [ErrOldTables], [ErrNewerTables], [ErrForeignTables].
@@ -17,13 +17,13 @@
 // [Migrations] and the name of its version table, [Options.VersionTable]; each has a
 // Down. Any other tool, and a reader, takes [Script].
 //
-// What was run is in the table settle_versions, where each migration says from which
-// other one on a binary may use the tables that it leaves behind. So a rolling deploy
-// needs no pause: the old binaries go on beside an additive migration, log it when
-// they open the database, and are refused with [ErrNewerTables] where it left them no
-// room. A process that runs meanwhile is refused where it begins something (it asks the switch, or the
-// database for the time), and whatever would write a line of the log. Numbers grow over all domains; what counts is the set of those
-// that were run.
+// The table settle_versions has the migrations that were run, and for each the oldest migration that a
+// binary must know to use the tables afterwards. So a rolling deploy needs no pause: old binaries go on
+// beside a migration that only adds, and log it when they open the database. A migration that an old
+// binary cannot work with makes Open refuse with [ErrNewerTables], and in a process that is running it
+// refuses each transaction that asks the switch or the database for the time, as every beginning does,
+// or that writes a line of the log. Numbers grow over all domains, and a domain that is added later has
+// lower ones missing: the set of migrations that were run counts, not the highest number.
 //
 // [Options.Schema] keeps our tables apart from others: a schema on PostgreSQL, the
 // beginning of all names on SQLite.
@@ -46,31 +46,30 @@
 // # PostgreSQL
 //
 // 13 or newer. Updates run at READ COMMITTED: every write compares the version
-// that was read, and what must not interleave waits at a named row (the chain's
-// tip, a wallet) or at an advisory lock (submissions of one user). A View is
+// that was read, and transactions that must not interleave wait for a named row (the chain's
+// tip, a wallet) or for an advisory lock (submissions of one user). A View is
 // REPEATABLE READ, so that it sees one moment. Update runs its function again
 // after a deadlock or a serialization failure, and after a conflict if the
-// function has read in the transaction: another one may have written in between,
-// and now it is read. A change of what was read before is refused at once.
+// function has read in the transaction: another transaction may have written in between, and the
+// next run reads what it wrote. A change of a record that was read before the transaction is
+// refused at once.
 //
-// Set the idle connections of the *sql.DB to as many as work at once, with
-// SetMaxIdleConns: database/sql keeps two, and every other transaction then
-// opens a connection and prepares its statements again, which takes two to three
-// times as long. Open logs a warning where it sees that.
+// Set SetMaxIdleConns of the *sql.DB to the number of transactions that run at once: database/sql
+// keeps two, and every other transaction then opens a connection and prepares its statements again,
+// which takes two to three times as long. Open logs a warning where it sees that.
 //
-// Behind pgbouncer in transaction pooling a session's prepared statements are
-// another's. With pgx add default_query_exec_mode=cache_describe to the URL (or
-// exec, or simple_protocol); its default, cache_statement, fails there, and the
-// error says so.
+// Behind pgbouncer in transaction pooling a session may get another session's prepared statements.
+// With pgx add default_query_exec_mode=cache_describe to the URL (or exec, or simple_protocol); its
+// default, cache_statement, fails there, and the error says so.
 //
 // # Time-outs
 //
-// A call whose context ends returns its error and costs the next call nothing, so that
-// an overload in which calls run out of time ends with its cause. Connecting goes on,
-// for up to 15 s, and the next call has the connection. On PostgreSQL the statement that
-// runs may end too, and the connection stays with what is prepared on it: so a call
-// returns up to a second after the end of its context, or, while the server does not
-// answer COMMIT, up to 5 s. On SQLite nothing interrupts a COMMIT.
+// A call whose context ends returns its error and costs the next call nothing, so that an overload
+// in which calls run out of time ends with its cause. Connecting goes on, for up to 15 s, and the
+// next call has the connection. On PostgreSQL the running statement may end too, and the connection
+// is kept with its prepared statements: so a call returns up to a second after the end of its
+// context or, while the server does not answer COMMIT, up to 5 s. On SQLite nothing interrupts a
+// COMMIT.
 //
 // # Drivers
 //
