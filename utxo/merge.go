@@ -9,8 +9,8 @@ import (
 
 // Merge joins change sets that follow one another into as few sets as a store can write at
 // once, with the same result: into one, unless a block leaves the chain, or a set was not
-// planned on those before it. A record that changes in several sets changes once in the result, from the first
-// state to the last; Log keeps every line. The arguments are not changed.
+// planned on those before it. What changes twice changes once, from the first state to the
+// last; Log keeps every line. The arguments are not changed.
 func Merge(sets ...ChangeSet) []ChangeSet {
 	if len(sets) < 2 {
 		return sets
