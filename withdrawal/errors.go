@@ -32,9 +32,9 @@ var (
 	// ErrOnHold is [switches.ErrOnHold], the one error of all domains for work that may not begin now: here the request
 	// is held, its wallet is not active, or its chain is paused or stopped by the switch.
 	ErrOnHold = switches.ErrOnHold
-	// ErrUnsettled: the database was put back to an earlier state, and the chain has not been started again; or the
-	// chain may not be started yet, since a payment may be unknown: then the error comes in an [UnsettledError], also
-	// for a hot wallet with an unknown outbound, restored or not. It is ErrOnHold.
+	// ErrUnsettled: the database was put back to an earlier state, and the chain has not been started again. In an
+	// [UnsettledError] it refuses to start a chain, to switch a hot wallet on or to pay from it, while a transaction that
+	// may have paid somebody is unknown or not explained, restored or not. It is ErrOnHold.
 	ErrUnsettled = switches.ErrUnsettled
 	// ErrUnclaimed: somebody with this payee was paid before the restore, and nobody knows
 	// by which request, see [Unclaimed]. It is ErrOnHold.

@@ -30,9 +30,8 @@ func (s *service) credit(ctx context.Context, log io.Writer) {
 	}
 }
 
-// post writes to the accounts of customers, in the commit that moves the deposits: a
-// reversal takes back what the credit of its round has given. The key of a fact is that
-// of a posting.
+// post writes to the accounts of customers, in the commit that moves the deposits: a reversal takes back what
+// the credit of its round has given. The key of a fact is used as the key of its posting.
 func post(ctx context.Context, tx sqlstore.Tx, _ store.Unit, facts []follow.Fact) error {
 	for _, f := range facts {
 		amount := f.Amount

@@ -55,9 +55,9 @@ func newProof(chain *node.Chain) *proof {
 	return p
 }
 
-// ownReason are the triggers that end a job for a reason of its payment: what the
-// chain refuses, or the host called permanent. Retries that are used up, leases
-// that expire and the like are the machinery's.
+// ownReason are the triggers that end a job because of its payment: the chain refuses it, or the host called
+// the failure permanent. Other ends, such as retries that are used up or leases that expired, say nothing of
+// the payment.
 var ownReason = map[string]bool{"permanent error": true, "reverted": true, "cancel mined": true}
 
 // request takes one request of the database, and what is wrong with its record.

@@ -102,10 +102,10 @@ func paysOf(members []withdrawal.Withdrawal) (all []withdrawal.Pay) {
 	return all
 }
 
-// again sends the newest version once more, or a replacement for more gas, from
-// which it drops what is held, and while gas is dear what has no priority: they are
-// pending again once a version without them is mined. A version that pays somebody
-// whom an operator has is replaced at once, and by one that pays nobody if need be.
+// again sends the newest version once more, or a replacement for more gas. The replacement drops members that
+// are held and, while gas is dear, members without priority: they are pending again once a version without
+// them is mined. A version that pays a member which an operator has is replaced at once, if need be by one
+// that pays nobody.
 func (p *builder) again(ctx context.Context, b withdrawal.Payout) store.BatchResult {
 	newest := b.Txs[len(b.Txs)-1]
 	e := p.replacement(ctx, &b, newest)
@@ -188,9 +188,9 @@ func (c *watcher) handle(ctx context.Context, work store.BatchWork) store.BatchR
 	return say(withdrawal.BatchMissing{By: by}) // or in the mempool for long: it is sent again, for more if need be
 }
 
-// shown are the transfers of a mined transaction: all of a version of the batch; of
-// another one those that are payments of members, as [paysIt] compares them, if that can
-// be told of each member.
+// shown returns the transfers of a mined transaction. For a version of the batch these are all of its
+// transfers. For another transaction they are those that pay members, as [paysIt] compares them; told is
+// false if that cannot be told of a member.
 func shown(b *withdrawal.Payout, f *node.Found) (all []withdrawal.Transfer, told bool) {
 	if f.Tx == nil || f.Reverted {
 		return nil, true

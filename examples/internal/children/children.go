@@ -1,6 +1,5 @@
-// Package children runs parts of an example as processes of their own, and kills
-// them: what a crash does is not shown by anything less. The examples share it
-// beside what a user copies from them.
+// Package children runs parts of an example as processes of their own, and kills them, since only a killed
+// process shows what a crash does. The examples share the package; a user does not copy it.
 package children
 
 import (
