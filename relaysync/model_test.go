@@ -1,6 +1,7 @@
 package relaysync_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -8,10 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settlehq/settle/internal/shapes"
 	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/relaysync/relaysynctest"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/explore"
 )
+
+var update = flag.Bool("update", false, "write the edges that the model explores")
 
 // The model has a relay with its history and timer, two reactors, a host that changes the relay,
 // and a server that answers, fails, loses answers and applies requests late. Every step of a
@@ -26,9 +31,10 @@ type world struct {
 	server   int64
 	secrets  int8 // made so far
 	wire     packet
-	updates  int8 // left
-	losses   int8 // answers or requests that may still be lost
-	crashes  int8 // left
+	updates  int8       // left
+	losses   int8       // answers or requests that may still be lost
+	crashes  int8       // left
+	edges    shapes.Set // of all worlds: what the model explores
 }
 
 type reactor struct {
@@ -59,6 +65,14 @@ func (w *world) apply(ev relaysync.Event) bool {
 	c, err := modelPolicy.Apply(w.rec, ev)
 	if err != nil || c.Empty() {
 		return false
+	}
+	if w.edges != nil {
+		for i, line := range c.Log {
+			if len(c.Log) > 1 {
+				panic(fmt.Sprintf("a step of %d lines has no shape between them: %v", i, line))
+			}
+			w.edges[shapes.Edge{From: relaysynctest.Shape(c.Old), Trigger: line.Trigger, To: relaysynctest.Shape(c.New)}] = true
+		}
 	}
 	w.rec = c.New
 	return true
@@ -264,7 +278,7 @@ func TestModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := world{rec: c.New, updates: 1, losses: 1, crashes: 1}
+	first := world{rec: c.New, updates: 1, losses: 1, crashes: 1, edges: shapes.Set{}}
 	if os.Getenv("SETTLE_SOAK") != "" {
 		first.losses = 2
 	}
@@ -316,6 +330,14 @@ func TestModel(t *testing.T) {
 	)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("relaysynctest/testdata/edges.txt", []byte(first.edges.String()), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kept, err := os.ReadFile("relaysynctest/testdata/edges.txt"); err != nil || first.losses == 1 && string(kept) != first.edges.String() {
+		t.Errorf("the edges have changed, run it with -update: %v", err)
 	}
 	if first.losses == 1 && result != (explore.Result{States: 134853, Transitions: 521153, Depth: 46}) {
 		t.Errorf("the model has changed: %v", result)

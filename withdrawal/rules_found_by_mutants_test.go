@@ -3,6 +3,7 @@ package withdrawal_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -137,5 +138,77 @@ func TestDefaultThresholds(t *testing.T) {
 		Stuck: 20, CompletionRate: 9_000, RetryRate: 2_000}
 	if got := withdrawal.DefaultThresholds(); got != want {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A chain that is stopped by a person is on hold; only one that recovers is unsettled.
+func TestAStopIsNoRecovery(t *testing.T) {
+	for recovering, want := range map[bool]error{false: withdrawal.ErrOnHold, true: withdrawal.ErrUnsettled} {
+		w := states(t)["job pending"]
+		w.Level, w.Recovering = switches.Begin, recovering
+		_, err := policy.Apply(w, withdrawal.Claimed{By: worker(t0), Fence: 1})
+		if !errors.Is(err, want) || errors.Is(err, withdrawal.ErrUnsettled) != recovering {
+			t.Errorf("recovering %v: %v", recovering, err)
+		}
+	}
+}
+
+func TestWhatIsPreparedHasItsBytes(t *testing.T) {
+	ev := prepared(t0, 1, "tx1", 7)
+	ev.Raw = nil
+	expect(t, policy, states(t)["processing"], ev, "invalid")
+}
+
+func TestADispatchIsKnownByItsFence(t *testing.T) {
+	ev := withdrawal.Dispatched{By: worker(t0), Fence: 1, Reference: "ref"}
+	w := states(t)["dispatched"]
+	expect(t, policy, w, ev, "-")
+	ev.Fence = 2
+	expect(t, policy, w, ev, "fenced")
+}
+
+// The hash of a block that is evidence of a death or of another payment fits a database.
+func TestAHashOfABlockThatIsEvidenceIsBounded(t *testing.T) {
+	for name, hash := range map[string]string{"101 bytes": strings.Repeat("b", withdrawal.MaxHash+1), "a NUL": "b\x00"} {
+		gone, paid := dead(t0, "tx1", 3, 7), paidBy(t0, withdrawal.ConfirmationWorker, "x")
+		paid.Nonce, paid.HasNonce = 7, true
+		gone.Block.Hash, gone.Canonical = hash, hash
+		paid.Block.Hash, paid.Canonical = hash, hash
+		if got := word(policy.Apply(states(t)["confirming"], gone)); got != "invalid" {
+			t.Errorf("dead, %s: %s", name, got)
+		}
+		if got := word(policy.Apply(states(t)["confirming"], paid)); got != "invalid" {
+			t.Errorf("paid by another, %s: %s", name, got)
+		}
+	}
+	long := strings.Repeat("b", withdrawal.MaxHash)
+	paid := paidBy(t0, withdrawal.ConfirmationWorker, "x")
+	paid.Nonce, paid.HasNonce = 7, true
+	paid.Block.Hash, paid.Canonical = long, long
+	if got := word(policy.Apply(states(t)["confirming"], paid)); got == "invalid" {
+		t.Error("100 bytes are refused")
+	}
+}
+
+// What has used a nonce is an unknown outbound unless it was told as just this one.
+func TestWhatWasToldOfANonceIsOfItsWallet(t *testing.T) {
+	told := withdrawal.Statement{Says: withdrawal.SaidUsed, Wallet: hot, Number: 7, Hash: "other"}
+	for name, of := range map[string]struct {
+		change func(*withdrawal.Statement)
+		news   int
+	}{
+		"this one":        {func(*withdrawal.Statement) {}, 0},
+		"another wallet":  {func(s *withdrawal.Statement) { s.Wallet = id(99) }, 1},
+		"another nonce":   {func(s *withdrawal.Statement) { s.Number = 8 }, 1},
+		"another hash":    {func(s *withdrawal.Statement) { s.Hash = "x" }, 1},
+		"unknown, before": {func(s *withdrawal.Statement) { s.Says = withdrawal.SaidUnknown }, 1},
+	} {
+		w, said := states(t)["confirming"], told
+		of.change(&said)
+		w.Said = []withdrawal.Statement{said}
+		c, err := policy.Apply(w, dead(t0, "tx1", 3, 7))
+		if err != nil || len(c.Said) != of.news {
+			t.Errorf("%s: %v, %+v", name, err, c.Said)
+		}
 	}
 }

@@ -75,7 +75,7 @@ func run(patterns []string, known string, seed uint64, n, jobs int, only string,
 			for line := range alive {
 				m.starred = m.starred || m.within(line)
 			}
-			if chosenBy.MatchString(m.name) && (n == 0 || !m.listed && !m.starred) {
+			if chosenBy.MatchString(m.name) {
 				sample = append(sample, m)
 			}
 		}
@@ -84,7 +84,8 @@ func run(patterns []string, known string, seed uint64, n, jobs int, only string,
 	// The order is that of a hash of the name, so that a change elsewhere moves nothing in the sample.
 	slices.SortFunc(sample, func(a, b *mutant) int { return cmp.Compare(a.rank(seed), b.rank(seed)) })
 	if n > 0 && n < len(sample) {
-		sample = sample[:n]
+		// What is known to live takes long, and is run with all others only.
+		sample = slices.DeleteFunc(sample[:n], func(m *mutant) bool { return m.listed || m.starred })
 	}
 	if list {
 		for _, m := range sample {
@@ -139,8 +140,8 @@ func run(patterns []string, known string, seed uint64, n, jobs int, only string,
 			fmt.Printf("no such mutant any more, take it off the list: %s\n", name)
 		}
 	}
-	fmt.Printf("%d of %d mutants run with seed %d: %d killed, %d live for a reason, %d live without one; %s\n", len(sample), total,
-		seed, killed, len(sample)-killed-unknown, unknown, time.Since(began).Round(time.Second))
+	fmt.Printf("%d of %d mutants run with seed %d: %d killed, %d live for a reason or do not compile, %d live without one; %s\n", len(sample),
+		total, seed, killed, len(sample)-killed-unknown, unknown, time.Since(began).Round(time.Second))
 	if unknown+stale > 0 {
 		return fmt.Errorf("%d survivors without a reason, %d lines of %s that are not true", unknown, stale, known)
 	}

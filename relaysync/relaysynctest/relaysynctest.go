@@ -157,7 +157,8 @@ func (a *Adversary) draw(t *rapid.T, s *relaysync.Sync) relaysync.Event {
 // and reads it again.
 type Apply func(ev relaysync.Event, s relaysync.Sync) (relaysync.Change, error)
 
-// Run sends n events to a new relay and checks every answer with a [History]. Events under an old
+// Run sends n events to a new relay and checks every answer with a [History], and that [Explored]
+// knows the change. Events under an old
 // fence must be refused, and at least one event must be stored.
 func Run(t *rapid.T, n int, p relaysync.Policy, apply Apply) {
 	first := Creations().Draw(t, "creation")
@@ -178,6 +179,9 @@ func Run(t *rapid.T, n int, p relaysync.Policy, apply Apply) {
 				t.Fatalf("step %d, %T is taken twice", i, ev)
 			}
 			if err := h.Add(ev, c, err); err != nil {
+				t.Fatalf("step %d, %T%s %+v: %v", i, ev, what, ev, err)
+			}
+			if err := Explored(c); err != nil {
 				t.Fatalf("step %d, %T%s %+v: %v", i, ev, what, ev, err)
 			}
 			if s = c.New; s.Phase() == 0 {
