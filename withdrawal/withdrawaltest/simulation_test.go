@@ -47,6 +47,21 @@ func TestAHostileTruthfulChain(t *testing.T) {
 	}
 }
 
+// A failure prints its seed, and the seed gives the same log on every machine.
+func TestASeedGivesOneLog(t *testing.T) {
+	for seed := range uint64(100) {
+		var logs [2]string
+		for i := range logs {
+			x := newSimulation(t, seed)
+			x.run(map[string]int{})
+			logs[i] = strings.Join(x.log, "\n")
+		}
+		if logs[0] == "" || logs[0] != logs[1] {
+			t.Fatalf("seed %d\n%s\n\nand again\n%s", seed, logs[0], logs[1])
+		}
+	}
+}
+
 type simulation struct {
 	*rand.Rand
 	t      *testing.T
