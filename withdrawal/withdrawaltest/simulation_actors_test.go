@@ -209,16 +209,22 @@ func (x *simulation) sign(ref string, request, wallet uuid.UUID, fence int64) {
 	}
 	x.transmit(tx)
 	ev := withdrawal.Broadcast{By: x.hands[x.IntN(2)].by, Fence: fence, Hash: tx.hash, Raw: []byte(tx.hash), Nonce: tx.coin.nonce, HasNonce: x.chain.nonces, Input: tx.coin.input}
-	x.inbox = append(x.inbox, func() {
+	var answer func()
+	answer = func() {
 		before := x.get(request)
 		if !x.do(request, ev) {
+			if x.lost { // it is said again
+				x.inbox = append(x.inbox, answer)
+				return
+			}
 			ev.Nonce, ev.HasNonce = 0, false
 			x.do(request, ev)
 		}
 		if after := x.get(request); before.Job.Status != withdrawal.JobProcessing && after.Job.Version > before.Job.Version || before.Job.Review && !after.Job.Review {
 			x.ends["answered late"]++
 		}
-	})
+	}
+	x.inbox = append(x.inbox, answer)
 }
 
 // evidence is what a view says of a job: the truth, as of then.
