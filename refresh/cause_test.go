@@ -3,6 +3,7 @@ package refresh_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestByCause(t *testing.T) {
 		"[4] orchestrator the pause after a round that hung", "[5] wallet-worker job", "[6] orchestrator what holds its lock"}
 	var got []string
 	for _, c := range config.ByCause(page, t0) {
-		got = append(got, fmt.Sprint(c.Items, " ", c.Cause.Party, " ", c.Cause.Reason))
+		got = append(got, fmt.Sprint(c.Items, " ", c.Cause.Party, " ", strings.TrimSuffix(c.Cause.Reason+": "+c.Cause.Error, ": ")))
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)

@@ -11,6 +11,7 @@ import (
 type Cause struct {
 	Party  Role // who moves them on, see [Step]
 	Reason string
+	Error  string // of the last sync, as it was reported, where the relay waits because of it
 }
 
 // ByCause groups a page of a list by what its relays wait for at now, the largest group first. Relays whose last
@@ -21,9 +22,18 @@ func (p Policy) ByCause(page []Sync, now time.Time) []statemachine.Caused[Cause]
 		if step.Party == 0 {
 			return Cause{}
 		}
-		return Cause{step.Party, p.waitsFor(s, now)}
+		c := Cause{Party: step.Party, Reason: p.waitsFor(s, now)}
+		if c.Reason == byPerson || c.Reason == nextTry {
+			c.Error = s.Relay.SyncError
+		}
+		return c
 	})
 }
+
+const (
+	byPerson = "a person"
+	nextTry  = "its next try"
+)
 
 // waitsFor says in a few words why a relay rests at a step.
 func (p *Policy) waitsFor(s *Sync, now time.Time) string {
@@ -32,13 +42,13 @@ func (p *Policy) waitsFor(s *Sync, now time.Time) string {
 	case due && !now.Before(at) && s.Level >= switches.Begin:
 		return "the switch of relays"
 	case phase == PhaseExhausted:
-		return "a person: " + s.Relay.SyncError
+		return byPerson
 	case phase == PhaseClean:
 		return "a reconcile"
 	case phase == PhaseSyncing && p.held(&s.Timer, now):
 		return "the server"
 	case phase == PhaseWaiting && now.Before(at):
-		return "its next try: " + s.Relay.SyncError
+		return nextTry
 	case now.Before(at):
 		return "its time"
 	}

@@ -3,6 +3,7 @@ package relaysync_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/settlehq/settle/relaysync"
@@ -32,7 +33,7 @@ func TestByCause(t *testing.T) {
 	} {
 		var got []string
 		for _, c := range policy.ByCause(page, sec(at)) {
-			got = append(got, fmt.Sprintf("%v %v: %s", c.Items, c.Cause.Party, c.Cause.Reason))
+			got = append(got, fmt.Sprintf("%v %v: %s", c.Items, c.Cause.Party, strings.TrimSuffix(c.Cause.Reason+": "+c.Cause.Error, ": ")))
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("after %v s: %q", at, got)

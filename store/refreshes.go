@@ -373,15 +373,32 @@ func (s *Refreshes) Owed(ctx context.Context, xpub string) (step refresh.Step, w
 		if w.Wallet.Status == 0 {
 			return s.of.noRecord(xpub, "")
 		}
-		for _, r := range refresh.NextReads() {
-			if err := tx.Refreshes().Load(&w, r, now); err != nil {
-				return err
-			}
-			if step = s.policy.Next(w, now); !step.Idle {
-				break
-			}
-		}
-		return nil
+		step, err = s.owed(tx, &w, now)
+		return err
 	})
 	return step, w, now, err
+}
+
+// owed loads what the rules of [refresh.Policy.Next] ask of a wallet, and returns what they say.
+func (s *Refreshes) owed(tx RefreshUnit, w *refresh.Work, now time.Time) (step refresh.Step, err error) {
+	for _, r := range refresh.NextReads() {
+		if err := tx.Refreshes().Load(w, r, now); err != nil {
+			return step, err
+		}
+		if step = s.policy.Next(*w, now); !step.Idle {
+			break
+		}
+	}
+	return step, nil
+}
+
+// ByCause groups up to [MaxPage] wallets, such as those of a page of [Refreshes.Jobs], each named once, by what they
+// wait for now, as [refresh.Policy.ByCause] does. See [Relays.ByCause].
+func (s *Refreshes) ByCause(ctx context.Context, xpubs ...string) ([]statemachine.Caused[refresh.WaitCause], error) {
+	return byCause(ctx, &s.refreshCore, xpubs, func(tx RefreshUnit, now time.Time) (func(*refresh.Work) error, error) {
+		return func(w *refresh.Work) error {
+			_, err := s.owed(tx, w, now)
+			return err
+		}, nil
+	}, s.policy.ByCause)
 }

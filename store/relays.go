@@ -243,6 +243,16 @@ func (s *Relays) ForOperator(ctx context.Context, after string, limit int) ([]st
 	return read(ctx, s.view, func(tx RelayUnit) ([]string, error) { return tx.Relays().ForOperator(after, limit) })
 }
 
+// ByCause groups up to [MaxPage] relays, of which a list gave the ids, by what they wait for now, as
+// [relaysync.Policy.ByCause] does, with what the switch of relays says. Items are indexes of ids; an unknown relay
+// waits for nothing. Those that cannot be read are named in the error, beside the groups of the others.
+func (s *Relays) ByCause(ctx context.Context, ids ...string) ([]statemachine.Caused[relaysync.Cause], error) {
+	return byCause(ctx, &s.relayCore, ids, func(tx RelayUnit, _ time.Time) (func(*relaysync.Sync) error, error) {
+		state, err := tx.Switches().Ask(switches.Relays)
+		return func(r *relaysync.Sync) error { r.Level = state.Level; return nil }, err
+	}, s.policy.ByCause)
+}
+
 // Activities returns the newest activities of a relay, newest first.
 func (s *Relays) Activities(ctx context.Context, relay string, limit int) ([]relaysync.Activity, error) {
 	return read(ctx, s.view, func(tx RelayUnit) ([]relaysync.Activity, error) {

@@ -208,6 +208,15 @@ func (s *Tenants) Next(ctx context.Context, tenant string) (step dunning.Step, n
 	})
 }
 
+// ByCause groups up to [MaxPage] tenants, of which a list gave the ids, by what they wait for now, as
+// [dunning.Policy.ByCause] does, with what the switch of charges says. See [Relays.ByCause].
+func (s *Tenants) ByCause(ctx context.Context, ids ...string) ([]statemachine.Caused[dunning.Cause], error) {
+	return byCause(ctx, &s.tenantCore, ids, func(tx TenantUnit, now time.Time) (func(*dunning.Account) error, error) {
+		state, err := tx.Switches().Ask(switches.Charges)
+		return func(a *dunning.Account) error { a.Charging(state, now); return nil }, err
+	}, s.policy.ByCause)
+}
+
 // ForOperator pages through the ids of the tenants that a person must look at, in
 // byte order, behind an id, see [dunning.Tenant.NeedsOperator].
 func (s *Tenants) ForOperator(ctx context.Context, after string, limit int) ([]string, error) {

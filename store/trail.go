@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -91,6 +92,44 @@ func (s *core[T, K, L, A, E, C]) audit(ctx context.Context, page func(T) ([]K, e
 		return err
 	})
 	return last, errors.Join(append(broken, err)...)
+}
+
+// byCause groups the aggregates of a page of ids by what they wait for, with what given adds to each. Those that
+// cannot be read are named in the error, and the others are grouped all the same.
+func byCause[T Journaled, K, L comparable, A any, E spoken, C any, W comparable](ctx context.Context, s *core[T, K, L, A, E, C], ids []K,
+	given func(T, time.Time) (func(*A) error, error),
+	group func([]A, time.Time) []statemachine.Caused[W]) (all []statemachine.Caused[W], err error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	if err := CheckLimit(len(ids)); err != nil {
+		return nil, err
+	}
+	var unreadable []error
+	all, err = readNow(ctx, s.view, func(tx T, now time.Time) ([]statemachine.Caused[W], error) {
+		var as []A
+		var err error
+		if as, unreadable, err = readable(s.of.records(tx).Get, ids); err != nil {
+			return nil, err
+		}
+		give, err := given(tx, now)
+		if err != nil {
+			return nil, err
+		}
+		for i := range as {
+			if err := give(&as[i]); err != nil {
+				return nil, err
+			}
+		}
+		all := group(as, now)
+		for _, c := range all {
+			for k, i := range c.Items { // of what could be read
+				c.Items[k] = slices.Index(ids, s.of.id(&as[i]))
+			}
+		}
+		return all, nil
+	})
+	return all, errors.Join(append(unreadable, err)...)
 }
 
 // auditByID is audit behind a place that is the id of what was checked last, empty at the

@@ -12,6 +12,7 @@ type Cause struct {
 	Party  Role   // who moves them on
 	Method Method `json:",omitzero"` // how the tenant pays, where a charge is waited for
 	Reason string
+	Error  string `json:",omitempty"` // of the last charge, as it was reported, where the next charge is waited for
 }
 
 // ByCause groups a page of a list by what its tenants wait for at now, the largest group first. Tenants whose last
@@ -28,7 +29,7 @@ func (p *Policy) waitsFor(a *Account, now time.Time) Cause {
 		case !i.OverpaidAt.IsZero():
 			return Cause{Party: Operator, Reason: "a person: an overpayment"}
 		case t.NeverArrives(i):
-			return Cause{Operator, i.ChargeMethod, "a person: a charge that never arrives"}
+			return Cause{Party: Operator, Method: i.ChargeMethod, Reason: "a person: a charge that never arrives"}
 		}
 	}
 	step := p.Next(*a, now)
@@ -38,11 +39,11 @@ func (p *Policy) waitsFor(a *Account, now time.Time) Cause {
 	}
 	switch out := a.out(); {
 	case out != nil && out.Charge == ChargeUnknown:
-		return Cause{Biller, out.ChargeMethod, "the answer to a charge"}
+		return Cause{Party: Biller, Method: out.ChargeMethod, Reason: "the answer to a charge"}
 	case do != 0:
 		return Cause{Party: step.Action.By, Reason: do.String()}
 	case out != nil:
-		return Cause{Biller, out.ChargeMethod, "the answer to a charge"}
+		return Cause{Party: Biller, Method: out.ChargeMethod, Reason: "the answer to a charge"}
 	case a.oldest() == nil || t.Status() != TenantActive:
 		return Cause{}
 	case a.Level >= switches.Begin:
@@ -50,9 +51,9 @@ func (p *Policy) waitsFor(a *Account, now time.Time) Cause {
 	case p.forgotten(a) != nil:
 		return Cause{Party: Biller, Reason: DoLookBack.String()}
 	case !charges(t.Method):
-		return Cause{Host, t.Method, "a payment"}
+		return Cause{Party: Host, Method: t.Method, Reason: "a payment"}
 	case t.PaymentError != "":
-		return Cause{Biller, t.Method, "its next charge: " + t.PaymentError}
+		return Cause{Biller, t.Method, "its next charge", t.PaymentError}
 	}
-	return Cause{Biller, t.Method, "its time"}
+	return Cause{Party: Biller, Method: t.Method, Reason: "its time"}
 }

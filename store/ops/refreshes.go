@@ -62,7 +62,7 @@ func (s *Services) refreshes() *Kind {
 		return page, err
 	}
 	k.get = func(ctx context.Context, xpub string) (*Item, error) {
-		step, _, now, err := s.Refreshes.Owed(ctx, xpub)
+		step, _, err := s.Refreshes.Next(ctx, xpub)
 		if err != nil {
 			return nil, err
 		}
@@ -78,8 +78,12 @@ func (s *Services) refreshes() *Kind {
 		if step.Idle {
 			is.Sentence = "Nothing is owed: no job is live and nothing is watched."
 		}
-		for _, c := range s.Refreshes.Policy().ByCause([]refresh.Work{w}, now) {
-			is.put("waits for", c.Cause.Reason)
+		causes, err := s.Refreshes.ByCause(ctx, xpub)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range causes {
+			is.put("waits for", c.Cause.Reason, "*after", c.Cause.Error)
 		}
 		is.put("slot", w.Wallet.Slot, "held by", w.Wallet.Lease.Holder, "held until", w.Wallet.Lease.Until, "unserved since",
 			w.Wallet.UnservedSince,

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -46,8 +47,12 @@ func (s *Services) relays() *Kind {
 		},
 	}, func(ctx context.Context, id string) (Row, error) {
 		r, err := s.Relays.Get(ctx, id)
-		return Row{ID: id, State: r.Phase().String(), Since: r.Timer.Since, Holder: r.Timer.Lease.Holder, Cause: r.Phase().String(),
-			Error: Masked(r.Relay.SyncError)}, err
+		row := Row{ID: id, State: r.Phase().String(), Since: r.Timer.Since, Holder: r.Timer.Lease.Holder, Error: Masked(r.Relay.SyncError)}
+		causes, failed := s.Relays.ByCause(ctx, id)
+		for _, c := range causes {
+			row.Cause = fmt.Sprintf("%s, by %s", c.Cause.Reason, c.Cause.Party)
+		}
+		return row, errors.Join(err, failed)
 	})
 	k.get = func(ctx context.Context, id string) (*Item, error) {
 		r, err := s.Relays.Get(ctx, id)
@@ -103,7 +108,9 @@ func (s *Services) tenants() *Kind {
 			}
 			now, err := s.Now(ctx)
 			r := Row{ID: id, State: a.Tenant.Status().String(), Error: Masked(a.Tenant.PaymentError)}
-			for _, c := range s.Tenants.Policy().ByCause([]dunning.Account{a}, now) {
+			causes, failed := s.Tenants.ByCause(ctx, id)
+			err = errors.Join(err, failed)
+			for _, c := range causes {
 				r.Cause = strings.TrimSpace(fmt.Sprintf("%s, by %s", c.Cause.Reason, c.Cause.Party))
 			}
 			for i := range a.Invoices {

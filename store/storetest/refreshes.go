@@ -38,6 +38,7 @@ func Refreshes[T store.RefreshUnit](t *testing.T, open func(testing.TB) store.St
 		{"no job is lost between the last look and the exit", of.exits},
 		{"every field of a refresh comes back", of.everyRefreshField},
 		{"jobs and watchers are listed, and wallets wait, in the domain's order", of.refreshPages},
+		{"a page is grouped by what each waits for, with what the switch says", of.causes},
 		{"an unknown wallet is lost, and nobody is busy with it", of.unknownWallets},
 		{"an event from after the store's time is refused and takes nothing", of.futureEvents},
 		{"what a clock that was ahead left is found and brought back", of.clockAhead},

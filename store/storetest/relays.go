@@ -33,6 +33,7 @@ func Relays[T store.RelayUnit](t *testing.T, open func(testing.TB) store.Store[T
 		{"a lease that a clock which went back has left ends after its length", of.leaseOfTheFuture},
 		{"relays that are stopped begin no sync, and what has begun ends", of.stopped},
 		{"after a restore relays are started once each is due again", of.restored},
+		{"a page is grouped by what each waits for, with what the switch says", of.causes},
 		{"subscribers hear of what was committed, and of nothing else", of.relayNews},
 	})
 }

@@ -31,6 +31,7 @@ func Tenants[T store.TenantUnit](t *testing.T, open func(testing.TB) store.Store
 		{"a churn deactivates every active relay of the tenant in its commit", of.churnDeactivates},
 		{"what comes between makes a churn stale, and a churned tenant gets no relay", of.staleChurn},
 		{"charges that are stopped are not begun, nobody is churned for them, and what is out is answered", of.stopped},
+		{"a page is grouped by what each waits for, with what the switch says", of.causes},
 		{"an invoice belongs to one tenant, and who asks for another's is told so", of.oneTenant},
 		{"a tenant and an invoice of one id have two trails", of.trailsApart},
 		{"a step that a clock which was ahead has put off is due within the longest sleep", of.overslept},
