@@ -92,9 +92,9 @@ func (s syntax) newer() string {
 //   - rows names the columns of a batch to write, as "wallet_id int, tx_hash
 //     bytes"; the text says FROM {rows} for a row source called r, joined with
 //     nothing: what belongs to a row is a subquery, which is a look-up in every
-//     plan. On PostgreSQL the batch is one statement over arrays. On SQLite it
-//     is one prepared statement per row: there are no round trips to save, and
-//     it is twice as fast as taking the rows out of JSON.
+//     plan. On PostgreSQL the batch is one statement over arrays. On SQLite an
+//     INSERT takes [together] rows, and any other statement one: there are no
+//     round trips to save, and it is twice as fast as taking the rows out of JSON.
 //   - each names the columns of a batch to look up; the text is a SELECT that
 //     is run for each row r of it, in their order: an id set.
 //   - set names them too; the text says {set} where they are a row source r.
@@ -132,8 +132,10 @@ func (s syntax) statement(st *statement, once columns) string {
 		scalars++
 	}
 	switch {
+	case st.rows != "" && s.Dialect == SQLite && once == severalRows:
+		text = values(text, st.rows, scalars, together)
 	case st.rows != "" && s.Dialect == SQLite:
-		text = single(text, st.rows, scalars)
+		text = values(text, st.rows, scalars, 1)
 	case st.rows != "":
 		text = strings.Replace(text, "{rows}", s.set(st.rows, scalars, st.once, once), 1)
 	case st.set != "":
@@ -165,25 +167,52 @@ var types = map[string]string{
 
 var rowColumn = regexp.MustCompile(`\br\.(\w+|\*)`)
 
-// single turns the text for a batch into the text for one row, whose columns
-// are parameters. An INSERT gets VALUES: for INSERT ... SELECT, SQLite keeps a
-// journal of the statement, which costs as much as the row.
-func single(text, columns string, scalars int) string {
-	number := map[string]string{}
-	var all []string
-	for i, c := range strings.Split(columns, ", ") {
-		name, _, _ := strings.Cut(c, " ")
-		number[name] = fmt.Sprintf("$%d", scalars+i+1)
-		all = append(all, number[name])
-	}
-	number["*"] = strings.Join(all, ", ")
+// together is how many rows an INSERT of SQLite takes. SQLite keeps a journal of a
+// statement that triggers watch, with the pages that it changes: each page once.
+const together = 16
+
+// severalRows stands for the text of together rows, where columns stand for another.
+const severalRows = columns(1 << 63)
+
+// takesSeveral reports whether an INSERT of SQLite may take rows together: nothing is asked of
+// each row.
+func (st *statement) takesSeveral() bool {
+	_, tail, _ := strings.Cut(st.text, " FROM {rows}")
+	return strings.HasPrefix(st.text, "INSERT ") && !rowColumn.MatchString(tail)
+}
+
+// values turns the text for a batch into the text for n rows, whose columns are parameters. An
+// INSERT gets VALUES: for INSERT ... SELECT, SQLite keeps a journal of the statement, which costs
+// as much as one row.
+func values(text, columns string, scalars, n int) string {
 	head, tail, _ := strings.Cut(text, " FROM {rows}")
 	tail = strings.TrimPrefix(strings.TrimPrefix(tail, " WHERE true"), " ORDER BY r.n")
-	if strings.HasPrefix(head, "INSERT ") && !strings.HasPrefix(tail, " WHERE ") {
-		into, list, _ := strings.Cut(head, ") SELECT ")
-		head = into + ") VALUES (" + list + ")"
+	row := func(text string, i int) string {
+		number := map[string]string{}
+		var all []string
+		names := strings.Split(columns, ", ")
+		for c, column := range names {
+			name, _, _ := strings.Cut(column, " ")
+			number[name] = fmt.Sprintf("$%d", scalars+i*len(names)+c+1)
+			all = append(all, number[name])
+		}
+		number["*"] = strings.Join(all, ", ")
+		return rowColumn.ReplaceAllStringFunc(text, func(c string) string { return number[c[len("r."):]] })
 	}
-	return rowColumn.ReplaceAllStringFunc(head+tail, func(c string) string { return number[c[len("r."):]] })
+	asks := strings.HasPrefix(tail, " WHERE ")
+	if !strings.HasPrefix(head, "INSERT ") || asks && n == 1 {
+		return row(head+tail, 0)
+	}
+	into, list, _ := strings.Cut(head, ") SELECT ")
+	rows := make([]string, n)
+	for i := range rows {
+		rows[i] = "(" + row(list, i) + ")"
+	}
+	source := "VALUES " + strings.Join(rows, ", ")
+	if asks {
+		source = "SELECT * FROM (" + source + ")"
+	}
+	return into + ") " + source + tail
 }
 
 // set is the row source of a batch: arrays, and single values for columns that are the same in all rows; on SQLite

@@ -106,6 +106,9 @@ func statementsOf(d Dialect, prefix string) map[string]string {
 	add := func(where string, of Dialect, st *statement) {
 		if of == 0 || of == d {
 			texts[where] = syn.statement(st, 0)
+			if prefix == "" && d == SQLite && st.rows != "" { // the file has the text of one row alone
+				texts[where+" several"] = syn.statement(st, severalRows)
+			}
 		}
 	}
 	for name, v := range listed {

@@ -253,24 +253,33 @@ func (t *tx) write(st *statement, rows *batch, scalars ...any) (int64, error) {
 	if err := t.ctx.Err(); err != nil {
 		return 0, t.fail(err)
 	}
-	text, _ := t.text(st, 0)
+	one, _ := t.text(st, 0)
+	several, atOnce := "", together*rows.width
+	if len(rows.values) >= atOnce && st.takesSeveral() {
+		several, _ = t.text(st, severalRows)
+	}
 	// A short statement is not worth the goroutine that watches a context.
 	ctx := context.WithoutCancel(t.ctx)
-	args := make([]any, len(scalars)+rows.width)
-	copy(args, t.scalars(scalars))
+	args := t.scalars(scalars)
 	var hit int64
-	for i := 0; i < len(rows.values); i += rows.width {
-		for j, v := range rows.values[i : i+rows.width] {
+	for rest := rows.values; len(rest) > 0; {
+		text, n := one, rows.width
+		if several != "" && len(rest) >= atOnce {
+			text, n = several, atOnce
+		}
+		args = args[:len(scalars)]
+		for _, v := range rest[:n] {
 			if at, ok := v.(time.Time); ok {
 				v = at.UTC().Format(timeFormat)
 			}
-			args[len(scalars)+j] = v
+			args = append(args, v)
 		}
-		n, err := t.run.exec(ctx, text, args...)
+		rest = rest[n:]
+		changed, err := t.run.exec(ctx, text, args...)
 		if err != nil {
 			return hit, t.fail(meaning(err))
 		}
-		hit += n
+		hit += changed
 	}
 	return hit, nil
 }
