@@ -116,7 +116,7 @@ func (u UnimplementedWallets) BlocksNamed(...chainhash.Hash) ([]utxo.Block, erro
 func (u UnimplementedWallets) Children(...chainhash.Hash) ([]*utxo.Tx, error) {
 	return none[[]*utxo.Tx](u, "Children")
 }
-func (u UnimplementedWallets) ConfirmedAt(int32) ([]*utxo.Tx, error) {
+func (u UnimplementedWallets) ConfirmedAt(int32, int32) ([]*utxo.Tx, error) {
 	return none[[]*utxo.Tx](u, "ConfirmedAt")
 }
 func (u UnimplementedWallets) Descendants(...chainhash.Hash) ([]*utxo.Tx, error) {

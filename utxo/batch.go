@@ -92,7 +92,7 @@ func newOverlay(p Policy, r Reader, events []Event) (*overlay, error) {
 // readAround reads the blocks of the events and everything stored next to their
 // transactions: rows, parents, children and rivals, and the same around the children.
 func (o *overlay) readAround(events []Event) error {
-	var named []chainhash.Hash // blocks
+	var named, gone []chainhash.Hash // blocks
 	low, high := int32(1<<31-1), int32(-1)
 	pl := &plan{Policy: o.policy}
 	for _, ev := range events {
@@ -102,7 +102,7 @@ func (o *overlay) readAround(events []Event) error {
 			named, txs = append(named, ev.Block.Hash), ev.Txs
 			low, high = min(low, ev.Block.Height), max(high, ev.Block.Height)
 		case Disconnected:
-			named = append(named, ev.Hash)
+			named, gone = append(named, ev.Hash), append(gone, ev.Hash)
 		case Observed:
 			txs = ev.Txs
 		}
@@ -119,6 +119,9 @@ func (o *overlay) readAround(events []Event) error {
 		if _, err := o.Blocks(max(low-1, 0), after(high)); err != nil {
 			return err
 		}
+	}
+	if err := o.readTop(gone); err != nil {
+		return err
 	}
 	var hashes, parents []chainhash.Hash
 	for _, s := range o.inspected {
@@ -152,6 +155,24 @@ func (o *overlay) readAround(events []Event) error {
 		return err
 	}
 	_, err = o.Descendants(hashes...)
+	return err
+}
+
+// readTop reads what is confirmed in the blocks that leave the chain, and the blocks below.
+func (o *overlay) readTop(gone []chainhash.Hash) error {
+	low := o.tip + 1
+	for _, h := range gone {
+		if height, stored := o.byBlock[h]; stored {
+			low = min(low, height)
+		}
+	}
+	if low > o.tip || int(o.tip-low) >= len(gone) { // the plan of one says that it is not the tip
+		return nil
+	}
+	if _, err := o.Blocks(max(low-1, 0), o.tip); err != nil {
+		return err
+	}
+	_, err := o.ConfirmedAt(low, o.tip)
 	return err
 }
 

@@ -164,7 +164,7 @@ func TestABatchReachesTheLastHeight(t *testing.T) {
 		if dead, err := utxo.ProvablyDead(l, utxo.TxID{Wallet: 1, Hash: deposit.TxHash()}, 1); dead || err != nil {
 			t.Errorf("height %d: %t, %v", height, dead, err)
 		}
-		if set := do(t, l, utxo.Disconnected{Hash: block.Block.Hash}); set.Disconnect == nil {
+		if set := do(t, l, utxo.Disconnected{Hash: block.Block.Hash}); len(set.Disconnect) == 0 {
 			t.Errorf("height %d is not taken off: %+v", height, set)
 		}
 	}

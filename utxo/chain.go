@@ -202,11 +202,11 @@ func (pl *plan) disconnect(ev Disconnected) error {
 	if err != nil {
 		return err
 	}
-	pl.set.Disconnect = &tip
+	pl.set.Disconnect = []Block{tip}
 	for _, w := range wallets {
 		pl.changeWallet(w, w.rolledBack(tip.Height, len(below) == 1))
 	}
-	txs, err := pl.r.ConfirmedAt(tip.Height)
+	txs, err := pl.r.ConfirmedAt(tip.Height, tip.Height)
 	if err := pl.graph.load(txs, err); err != nil {
 		return err
 	}

@@ -11,8 +11,8 @@ import (
 // set means that the event was known already. Each part names the value that it replaces,
 // so that a store can compare before it writes, and can undo.
 type ChangeSet struct {
-	Connect    []Block // join the best chain, in this order
-	Disconnect *Block  // leaves it
+	Disconnect []Block // leave the best chain, each the tip
+	Connect    []Block // join it, in this order
 	Wallets    []WalletChange
 	Owners     []OwnerChange
 	Inserts    []*Tx // new transactions, with Raw, Inputs and Outputs
@@ -93,7 +93,7 @@ type LeaseChange struct{ Old, New Lease }
 
 // Empty reports whether nothing changes.
 func (c *ChangeSet) Empty() bool {
-	return len(c.Connect) == 0 && c.Disconnect == nil && len(c.Wallets) == 0 && len(c.Owners) == 0 && len(c.Inserts) == 0 &&
+	return len(c.Connect) == 0 && len(c.Disconnect) == 0 && len(c.Wallets) == 0 && len(c.Owners) == 0 && len(c.Inserts) == 0 &&
 		len(c.Updates) == 0 && len(c.Joined) == 0 && len(c.Spends) == 0 && len(c.Replaced) == 0 && len(c.Declared) == 0 &&
 		len(c.Leases) == 0 && c.Seq == SeqChange{}
 }

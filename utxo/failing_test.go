@@ -70,8 +70,8 @@ func (f failing) Seq() (int64, error) {
 	seq, err := f.Ledger.Seq()
 	return failed(f, seq, err)
 }
-func (f failing) ConfirmedAt(height int32) ([]*utxo.Tx, error) {
-	all, err := f.Ledger.ConfirmedAt(height)
+func (f failing) ConfirmedAt(from, to int32) ([]*utxo.Tx, error) {
+	all, err := f.Ledger.ConfirmedAt(from, to)
 	return failed(f, all, err)
 }
 func (f failing) Replacements(ids ...utxo.TxID) ([]utxo.Replacement, error) {

@@ -99,8 +99,8 @@ func (l *Ledger) Apply(set ChangeSet) error {
 	if err != nil {
 		return err
 	}
-	if set.Disconnect != nil {
-		l.moveTip(set.Disconnect, nil)
+	for i := range set.Disconnect {
+		l.moveTip(&set.Disconnect[i], nil)
 	}
 	for i := range set.Connect {
 		l.moveTip(nil, &set.Connect[i])
@@ -193,8 +193,8 @@ func (l *Ledger) Undo(set ChangeSet) {
 	for i := range slices.Backward(set.Connect) {
 		l.moveTip(&set.Connect[i], nil)
 	}
-	if set.Disconnect != nil {
-		l.moveTip(nil, set.Disconnect)
+	for i := range slices.Backward(set.Disconnect) {
+		l.moveTip(nil, &set.Disconnect[i])
 	}
 }
 
@@ -205,8 +205,10 @@ type targets struct{ updates, spends []*keptRow }
 // current reports [statemachine.ErrConflict] unless the set fits what is stored.
 func (l *Ledger) current(set *ChangeSet) (at targets, err error) {
 	conflict := func(what any) (targets, error) { return at, fmt.Errorf("%v: %w", what, statemachine.ErrConflict) }
-	if b := set.Disconnect; b != nil && (b.Height != l.tip || l.blocks[l.tip].Hash != b.Hash) {
-		return conflict(b.Hash)
+	for i, b := range set.Disconnect { // several are one above the other
+		if tip := l.tip - int32(i); b.Height != tip || l.blocks[tip].Hash != b.Hash {
+			return conflict(b.Hash)
+		}
 	}
 	tip := l.tip
 	for _, b := range set.Connect {

@@ -220,13 +220,15 @@ func (l *Ledger) Ancestors(reach Reach, hashes ...chainhash.Hash) ([]*Tx, error)
 }
 
 // ConfirmedAt implements [Reader].
-func (l *Ledger) ConfirmedAt(height int32) ([]*Tx, error) {
-	all := make([]*Tx, 0, len(l.heights[height]))
-	for _, e := range l.heights[height] {
-		all = append(all, &e.tx)
+func (l *Ledger) ConfirmedAt(from, to int32) ([]*Tx, error) {
+	var all []*Tx
+	for h := int64(max(from, 0)); h <= int64(min(to, l.tip)); h++ { // to may be the last height
+		for _, e := range l.heights[int32(h)] {
+			all = append(all, &e.tx)
+		}
 	}
 	slices.SortFunc(all, func(a, b *Tx) int {
-		return cmp.Or(cmp.Compare(a.ID.Wallet, b.ID.Wallet), cmp.Compare(a.Position, b.Position))
+		return cmp.Or(cmp.Compare(a.Height, b.Height), cmp.Compare(a.ID.Wallet, b.ID.Wallet), cmp.Compare(a.Position, b.Position))
 	})
 	return all, nil
 }

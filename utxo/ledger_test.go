@@ -28,8 +28,8 @@ func TestALedgerComparesEveryPart(t *testing.T) {
 	block := func(height int32, hash chainhash.Hash) *utxo.Block { return &utxo.Block{Height: height, Hash: hash} }
 	lease := func(w utxo.WalletID) utxo.Lease { return utxo.Lease{Wallet: w, OutPoint: op, Until: utxotest.Start} }
 	for name, set := range map[string]utxo.ChangeSet{
-		"another block leaves":           {Disconnect: block(1, nobody)},
-		"the tip leaves another height":  {Disconnect: block(2, b.tip.Hash)},
+		"another block leaves":           {Disconnect: []utxo.Block{*block(1, nobody)}},
+		"the tip leaves another height":  {Disconnect: []utxo.Block{*block(2, b.tip.Hash)}},
 		"a height is taken":              {Connect: []utxo.Block{*block(1, nobody)}},
 		"a block beyond the next":        {Connect: []utxo.Block{*block(3, nobody)}},
 		"a block beyond the next of two": {Connect: []utxo.Block{*block(2, nobody), *block(4, chainhash.Hash{8})}},

@@ -8,7 +8,8 @@ import (
 )
 
 // Merge joins change sets that follow one another into as few sets as a store can write at
-// once, with the same result: into one, unless a block leaves the chain, or a set was not
+// once, with the same result: into one, but blocks that leave the chain are not merged with
+// blocks that join it, since these may have the same heights; nor is a set that was not
 // planned on those before it. What changes twice changes once, from the first state to the
 // last; Log keeps every line. The arguments are not changed.
 func Merge(sets ...ChangeSet) []ChangeSet {
@@ -19,10 +20,6 @@ func Merge(sets ...ChangeSet) []ChangeSet {
 	var m *merging
 	for i := range sets {
 		set := &sets[i]
-		if set.Disconnect != nil { // its height may be taken again
-			all, m = append(all, *set), nil
-			continue
-		}
 		if m == nil || !m.precedes(set) {
 			all = append(all, ChangeSet{})
 			m = newMerging(&all[len(all)-1])
@@ -64,6 +61,13 @@ func newMerging(set *ChangeSet) *merging {
 // precedes reports whether s starts from the values that the merged set leaves. Else the
 // two cannot be merged, and a store has to compare them one by one.
 func (m *merging) precedes(s *ChangeSet) bool {
+	switch n := len(m.set.Disconnect); {
+	case len(s.Disconnect) == 0 && n == 0:
+	case len(s.Disconnect) == 0 || len(m.set.Connect) > 0:
+		return false
+	case n > 0 && s.Disconnect[0].Height != m.set.Disconnect[n-1].Height-1:
+		return false
+	}
 	for _, c := range s.Wallets {
 		if at, again := m.wallets[c.New.ID]; again && (c.Old.ID == 0 || !c.Old.same(m.set.Wallets[at].New)) {
 			return false
@@ -123,7 +127,7 @@ func (m *merging) precedes(s *ChangeSet) bool {
 // add merges a set that the merged one precedes.
 func (m *merging) add(s *ChangeSet) {
 	set := m.set
-	set.Connect = append(set.Connect, s.Connect...)
+	set.Disconnect, set.Connect = append(set.Disconnect, s.Disconnect...), append(set.Connect, s.Connect...)
 	for _, c := range s.Wallets {
 		if old := once(m.wallets, c.New.ID, &set.Wallets, c); old != nil {
 			old.New = c.New

@@ -1,6 +1,7 @@
 package utxo
 
 import (
+	"cmp"
 	"errors"
 	"iter"
 	"slices"
@@ -53,7 +54,7 @@ func (o *overlay) readRows(hashes []chainhash.Hash) error {
 
 // Apply carries out a change set on what was read.
 func (o *overlay) Apply(set ChangeSet) error {
-	if b := set.Disconnect; b != nil { // the ledger looks for the next tip
+	for _, b := range set.Disconnect { // the ledger looks for the next tip
 		below, err := o.Blocks(b.Height-1, b.Height-1)
 		if err == nil && len(below) == 0 {
 			var all []Block
@@ -348,16 +349,21 @@ func (o *overlay) Seq() (int64, error) {
 }
 
 // ConfirmedAt implements [Reader].
-func (o *overlay) ConfirmedAt(height int32) ([]*Tx, error) {
-	if !o.read.matched[height] {
-		o.read.matched[height] = true
-		stored, err := o.r.ConfirmedAt(height)
+func (o *overlay) ConfirmedAt(from, to int32) ([]*Tx, error) {
+	known := true
+	for h := int64(from); h <= int64(to); h++ { // to may be the last height
+		known = known && o.read.matched[int32(h)]
+		o.read.matched[int32(h)] = true
+	}
+	if !known {
+		stored, err := o.r.ConfirmedAt(from, to)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range stored {
+		arrived := func(a, b *Tx) int { return cmp.Compare(a.Arrival, b.Arrival) }
+		for _, t := range slices.SortedFunc(slices.Values(stored), arrived) { // as the store has the rows of a transaction
 			o.adopt(t)
 		}
 	}
-	return o.Ledger.ConfirmedAt(height)
+	return o.Ledger.ConfirmedAt(from, to)
 }

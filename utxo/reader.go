@@ -42,9 +42,9 @@ type Reader interface {
 	Ancestors(reach Reach, hashes ...chainhash.Hash) ([]*Tx, error)
 	// Seq returns the highest sequence number of a mempool observation so far.
 	Seq() (int64, error)
-	// ConfirmedAt returns the transactions of a height, of every wallet, by
-	// wallet and position.
-	ConfirmedAt(height int32) ([]*Tx, error)
+	// ConfirmedAt returns the transactions of a range of heights, both ends
+	// included, of every wallet, by height, wallet and position.
+	ConfirmedAt(from, to int32) ([]*Tx, error)
 	// Replacements returns the edges that touch one of the transactions,
 	// ordered by wallet, loser bytes, winner bytes.
 	Replacements(ids ...TxID) ([]Replacement, error)

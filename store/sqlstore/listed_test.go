@@ -74,7 +74,7 @@ var listed = map[string]any{
 	"creditTables":            &creditTables,
 	"declareEdges":            &declareEdges,
 	"defaultName":             &defaultName,
-	"deleteBlock":             &deleteBlock,
+	"deleteBlocks":            &deleteBlocks,
 	"deleteLeases":            &deleteLeases,
 	"deleteParked":            &deleteParked,
 	"deleteProcesses":         &deleteProcesses,

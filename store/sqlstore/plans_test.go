@@ -27,7 +27,7 @@ var daily = map[string]*statement{
 	"txsAt": &txsAt, "txsLive": &txsLive, "txsPendingElsewhere": &txsPendingElsewhere, "descendants": &descendants, "ancestors": &ancestorsWithin,
 	"sums": &sums, "recent": &recent, "recentCoinbases": &recentCoinbases, "addBalances": &addBalances, "coinsNamed": &coinsNamed, "leasesNamed": &leasesNamed, "leasesUnspent": &leasesUnspent, "leasesOfLock": &leasesOfLock, "leasesActive": &leasesActive, "leased": &leased, "historyUnconfirmed": &historyUnconfirmed, "historyUnconfirmedAfter": &historyUnconfirmedAfter,
 	"historyConfirmed": &historyConfirmed, "historyConfirmedAfter": &historyConfirmedAfter, "edgesOf": &edgesOf,
-	"deleteBlock": &deleteBlock, "insertInputs": &insertInputs, "updateTxs": &updateTxs, "restateTxs": &restateTxs, "insertOutputs": &insertOutputs,
+	"deleteBlocks": &deleteBlocks, "insertInputs": &insertInputs, "updateTxs": &updateTxs, "restateTxs": &restateTxs, "insertOutputs": &insertOutputs,
 	"moveSpenders": &moveSpenders, "insertEdges": &insertEdges, "declareEdges": &declareEdges, "insertLeases": &insertLeases, "updateLeases": &updateLeases, "deleteLeases": &deleteLeases,
 	"depositsNamed": &depositsNamed, "depositsWaiting": &depositsWaiting, "depositsShaken": &depositsShaken, "tallyWaiting": &tallyWaiting,
 	"tallyShaken": &tallyShaken, "moveDeposits": &moveDeposits, "sightsOfTxs": &sightsOfTxs, "sightsOfOutputs": &sightsOfOutputs,

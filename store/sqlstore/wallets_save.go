@@ -41,10 +41,7 @@ func (w wallets) apply(set *utxo.ChangeSet) error {
 	if err := logTransitions(w.tx, set.Log); err != nil {
 		return err
 	}
-	if b := set.Disconnect; b != nil {
-		return w.one(fmt.Sprintf("block %d", b.Height), &deleteBlock, int64(b.Height), b.Hash[:])
-	}
-	return nil
+	return w.deleteBlocks(set.Disconnect)
 }
 
 var moveSeq = statement{text: "UPDATE @chain_tip SET last_seq = $2 WHERE last_seq = $1"}
@@ -60,8 +57,10 @@ var (
 	insertBlocks = statement{key: 1, rows: "block_height int, block_hash bytes, prev_hash bytes, block_time time",
 		text: "INSERT INTO @blocks (block_height, block_hash, prev_hash, block_time) " +
 			"SELECT r.block_height, r.block_hash, r.prev_hash, r.block_time FROM {rows}"}
-	deleteBlock = statement{text: "DELETE FROM @blocks WHERE block_height = $1 AND block_hash = $2 AND block_height = (SELECT " +
-		"max(block_height) FROM @blocks)"}
+	// All between a height and the tip, which SQLite deletes one after the other.
+	deleteBlocks = statement{key: 1, rows: "block_height int, block_hash bytes",
+		text: "DELETE FROM @blocks WHERE (block_height, block_hash) IN (SELECT r.block_height, r.block_hash FROM {rows}) " +
+			"AND block_height BETWEEN $1 AND $2 AND (SELECT max(block_height) FROM @blocks) <= $2"}
 
 	insertWallets = statement{key: 1, rows: "id int, birth_height int, scanned_to int, follows_tip bool, announced int",
 		text: "INSERT INTO @wallets (id, birth_height, scanned_to, follows_tip, announced) " +
@@ -95,6 +94,24 @@ func (w wallets) insertBlocks(set *utxo.ChangeSet) error {
 		rows.add(b.Height, b.Hash, b.Prev, b.Time)
 	}
 	return w.writeAll("blocks", writing{&insertBlocks, rows})
+}
+
+// deleteBlocks takes blocks off the chain that are one above the other: the first is the tip, and
+// as many rows are deleted as there are heights.
+func (w wallets) deleteBlocks(gone []utxo.Block) error {
+	if len(gone) == 0 {
+		return nil
+	}
+	rows := new(batch)
+	for _, b := range gone {
+		rows.add(b.Height, b.Hash)
+	}
+	what := fmt.Sprintf("block %d", gone[0].Height)
+	n, err := w.write(&deleteBlocks, rows, int64(gone[len(gone)-1].Height), int64(gone[0].Height))
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return want(len(gone), n, what)
 }
 
 func (w wallets) saveWallets(set *utxo.ChangeSet) error {

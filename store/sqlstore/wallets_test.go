@@ -250,7 +250,7 @@ func everything(s utxo.Source, p utxo.Policy, now time.Time) (lines []string) {
 	snapshot.Txs, err = nil, nil
 	line("snapshot", fmt.Sprintf("%+v", snapshot), err)
 	for _, b := range blocks {
-		all, err := s.ConfirmedAt(b.Height)
+		all, err := s.ConfirmedAt(b.Height, b.Height)
 		txs(fmt.Sprintf("confirmed at %d", b.Height), all, err)
 	}
 	all, _ := s.Snapshot()

@@ -142,7 +142,7 @@ var (
 		"@tx_inputs i CROSS JOIN @transactions t WHERE i.prev_hash = r.prev_hash AND i.prev_index = r.prev_index AND t.id = i.tx_id"}
 	txsBelow = statement{each: "tx_hash bytes", text: txColumns +
 		"@tx_inputs i CROSS JOIN @transactions t WHERE i.prev_hash = r.tx_hash AND t.id = i.tx_id"}
-	txsAt   = statement{text: txColumns + "@transactions t WHERE t.block_height = $1 ORDER BY t.wallet_id, t.block_position"}
+	txsAt   = statement{text: txColumns + "@transactions t WHERE t.block_height BETWEEN $1 AND $2 ORDER BY t.block_height, t.wallet_id, t.block_position"}
 	txsLive = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL " +
 		"AND t.status IN ('pending', 'published') AND NOT t.is_context ORDER BY t.id"}
 	// By the sign SQLite reads transactions_live and sorts; else it would read all
@@ -204,8 +204,8 @@ func (w wallets) Seq() (seq int64, err error) {
 }
 
 // ConfirmedAt implements [utxo.Reader].
-func (w wallets) ConfirmedAt(height int32) ([]*utxo.Tx, error) {
-	f, err := w.collect(&txsAt, nil, int64(height))
+func (w wallets) ConfirmedAt(from, to int32) ([]*utxo.Tx, error) {
+	f, err := w.collect(&txsAt, nil, int64(from), int64(to))
 	return f.complete(err)
 }
 

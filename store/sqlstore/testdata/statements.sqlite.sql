@@ -832,11 +832,11 @@ UPDATE @tx_replacements AS e
 	WHERE t.tx_hash = ?2 AND t.wallet_id = ?1) AND e.replacement_tx_id = (SELECT t.id
 	FROM @transactions t
 	WHERE t.tx_hash = ?3 AND t.wallet_id = ?1) AND NOT e.declared;
--- deleteBlock
+-- deleteBlocks
 DELETE
 	FROM @blocks
-	WHERE block_height = ?1 AND block_hash = ?2 AND block_height = (SELECT max(block_height)
-	FROM @blocks);
+	WHERE (block_height, block_hash) IN (SELECT ?3, ?4) AND block_height BETWEEN ?1 AND ?2 AND (SELECT max(block_height)
+	FROM @blocks) <= ?2;
 -- deleteLeases
 DELETE
 	FROM @utxo_leases
@@ -3754,8 +3754,8 @@ INSERT INTO @withdrawal_txs (withdrawal_request_id, seq, job_id, tx_hash, raw_tx
 -- txsAt
 SELECT t.id, t.wallet_id, t.tx_hash, t.status, t.block_height, t.block_position, t.is_coinbase, t.first_seen, t.seq, t.label, t.is_context, t.is_public, t.version
 	FROM @transactions t
-	WHERE t.block_height = ?1
-	ORDER BY t.wallet_id, t.block_position;
+	WHERE t.block_height BETWEEN ?1 AND ?2
+	ORDER BY t.block_height, t.wallet_id, t.block_position;
 -- txsBelow
 SELECT t.id, t.wallet_id, t.tx_hash, t.status, t.block_height, t.block_position, t.is_coinbase, t.first_seen, t.seq, t.label, t.is_context, t.is_public, t.version
 	FROM (SELECT unhex(value) AS tx_hash
