@@ -104,7 +104,7 @@ func (s *swapTables[A]) getting() statement {
 		}
 		texts = append(texts, "SELECT "+columnNames(strings.Join(names, ", "), "x.")+" FROM @"+p.name+" x WHERE "+p.sameKey("x", "r"))
 	}
-	return statement{each: first.key, text: strings.Join(texts, " UNION ALL ")}
+	return statement{once: true, each: first.key, text: strings.Join(texts, " UNION ALL ")}
 }
 
 func head[A any](a *A) *swap.Item { return any(a).(swap.Record).Head() }

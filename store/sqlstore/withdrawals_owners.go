@@ -219,7 +219,7 @@ func (w hotWallets) NoncesFrom(wallet uuid.UUID, from uint64) (all []withdrawal.
 	return all, err
 }
 
-var selectTheseWallets = statement{each: "id uuid", text: strings.Replace(selectWalletsOf.text,
+var selectTheseWallets = statement{once: true, each: "id uuid", text: strings.Replace(selectWalletsOf.text,
 	"w.chain_id = $1 ORDER BY w.id", "w.id = r.id", 1)}
 
 // Get implements [store.HotWalletRecords].

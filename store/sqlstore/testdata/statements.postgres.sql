@@ -407,7 +407,7 @@ SELECT count(CASE WHEN churned_at IS NULL THEN 1 END), count(churned_at), max(du
 -- creditSwaps.get
 SELECT n.*
 	FROM (SELECT u.txid
-	FROM unnest($1::text::text[]) AS u(txid)) AS r
+	FROM unnest($1::text::text[]) AS u(txid) LIMIT (SELECT NULL::bigint)) AS r
 	CROSS JOIN LATERAL (SELECT x.txid, x.amount_usdd, x.amount_usdd_units, x.to_address, x.owner_from_address, x.from_address, x.item_time, x.stored_at, x.status, x.receival_account, x.confirmations_credit, x.timestamp, x.counted_at, x.gone_at, x.collecting, x.settled_by, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @unprocessed_txids x
 	WHERE x.txid = r.txid
@@ -962,7 +962,7 @@ DELETE
 -- depositSwaps.get
 SELECT n.*
 	FROM (SELECT u.sig
-	FROM unnest($1::text::text[]) AS u(sig)) AS r
+	FROM unnest($1::text::text[]) AS u(sig) LIMIT (SELECT NULL::bigint)) AS r
 	CROSS JOIN LATERAL (SELECT x.sig, x.amount_usdc_units, x.from_address, x.item_time, x.stored_at, x.status, x.memo, x.memo_read, x.timestamp, x.txid, x.entered, x.version, x.terms_frozen, x.terms_net, x.terms_fee, x.terms_min, x.tried, x.account_checked, x.send_attempts, x.refund_attempts, x.quarantine_attempts, x.fee_units, x.refund_reason, x.hold_kind, x.hold_at, x.hold_reason, x.stood, x.looked_back, x.lost, x.by_hand_reference, x.by_hand_actor, x.by_hand_at, x.overdue_at, x.lease_holder, x.lease_fence, x.lease_until, x.check_at
 	FROM @unprocessed_sigs x
 	WHERE x.sig = r.sig
@@ -3682,7 +3682,7 @@ SELECT n.*
 -- selectTheseWallets
 SELECT n.*
 	FROM (SELECT u.id
-	FROM unnest($1::text::uuid[]) AS u(id)) AS r
+	FROM unnest($1::text::uuid[]) AS u(id) LIMIT (SELECT NULL::bigint)) AS r
 	CROSS JOIN LATERAL (SELECT w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce
 	FROM @operation_wallet_addresses w
 	LEFT JOIN @withdrawal_nonces m ON m.operation_wallet_address_id = w.id AND m.nonce = (SELECT max(o.nonce)
