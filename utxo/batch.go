@@ -160,13 +160,13 @@ func (o *overlay) readAround(events []Event) error {
 
 // readTop reads what is confirmed in the blocks that leave the chain, and the blocks below.
 func (o *overlay) readTop(gone []chainhash.Hash) error {
-	low := o.tip + 1
+	low, found := o.tip, false
 	for _, h := range gone {
 		if height, stored := o.byBlock[h]; stored {
-			low = min(low, height)
+			low, found = min(low, height), true
 		}
 	}
-	if low > o.tip || int(o.tip-low) >= len(gone) { // the plan of one says that it is not the tip
+	if !found || int(o.tip-low) >= len(gone) { // the plan of one says that it is not the tip
 		return nil
 	}
 	if _, err := o.Blocks(max(low-1, 0), o.tip); err != nil {
