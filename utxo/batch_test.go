@@ -155,6 +155,9 @@ func TestABatchReachesTheLastHeight(t *testing.T) {
 		if set := do(t, l, block); !set.Empty() {
 			t.Errorf("height %d, given again: %+v", height, set)
 		}
+		if sets, err := utxotest.Policy().PlanAll(l, utxotest.Start, block, block); err != nil || len(sets) != 2 || !sets[0].Empty() {
+			t.Errorf("height %d, given again in a batch: %+v, %v", height, sets, err)
+		}
 		if b, err := l.Balance(utxotest.Policy(), 1, nil, 1, utxotest.Start); err != nil || b != (utxo.Balance{Confirmed: 5}) {
 			t.Errorf("height %d: the balance is %+v, %v", height, b, err)
 		}
@@ -163,6 +166,14 @@ func TestABatchReachesTheLastHeight(t *testing.T) {
 		do(t, l, below)
 		if dead, err := utxo.ProvablyDead(l, utxo.TxID{Wallet: 1, Hash: deposit.TxHash()}, 1); dead || err != nil {
 			t.Errorf("height %d: %t, %v", height, dead, err)
+		}
+		sets, err = utxotest.Policy().PlanAll(l, utxotest.Start, utxo.Disconnected{Hash: block.Block.Hash}, utxo.Disconnected{Hash: below.Block.Hash})
+		if merged := utxo.Merge(sets...); err != nil || len(merged) != 1 || len(merged[0].Disconnect) != 2 {
+			t.Errorf("height %d, two are taken off: %+v, %v", height, merged, err)
+		}
+		connect, err := utxotest.Policy().PlanAll(l, utxotest.Start, utxo.Disconnected{Hash: block.Block.Hash}, block)
+		if merged := utxo.Merge(connect...); err != nil || len(merged) != 2 {
+			t.Errorf("height %d, one is taken off and comes back: %+v, %v", height, merged, err)
 		}
 		if set := do(t, l, utxo.Disconnected{Hash: block.Block.Hash}); len(set.Disconnect) == 0 {
 			t.Errorf("height %d is not taken off: %+v", height, set)
