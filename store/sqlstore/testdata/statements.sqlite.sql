@@ -3830,7 +3830,7 @@ SELECT x.operation_wallet_address_id, x.number, x.tx_hash
 	WHERE n.operation_wallet_address_id = x.operation_wallet_address_id AND n.nonce = x.number)) AND x.chain_id = ?1
 	ORDER BY x.id;
 -- unspent
-SELECT t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, t.status, t.block_height, t.is_coinbase
+SELECT u.output_index || ' ' || u.amount || ' ' || coalesce(t.block_height, -1) || ' ' || t.is_coinbase || ' ' || t.status || ' ' || u.owner_tag, CAST(t.tx_hash || u.script AS BLOB)
 	FROM @utxos u
 	JOIN @transactions t ON t.id = u.tx_id
 	WHERE u.wallet_id = ?1 AND u.spent_by_tx_id IS NULL AND t.status IN ('pending', 'published') AND (CAST(?2 AS text) IS NULL OR u.owner_tag = ?2)
