@@ -10,6 +10,8 @@
 // process instead, in which neither a busy machine nor a wait for the disk or for
 // PostgreSQL counts: on a busy machine it is the one to trust for what runs in the
 // process, since a short piece of work is interrupted less often than a long one.
+// go run ./table measures all of it and writes docs/speed.md; .ci/run measures the small sizes
+// and says which are a quarter slower than that page.
 // go test alone checks that both sides of the benchmarks give the same answers.
 //
 //   - machines_test.go: a table of statemachine against looplab/fsm and

@@ -142,7 +142,8 @@ var (
 		"@tx_inputs i CROSS JOIN @transactions t WHERE i.prev_hash = r.prev_hash AND i.prev_index = r.prev_index AND t.id = i.tx_id"}
 	txsBelow = statement{each: "tx_hash bytes", text: txColumns +
 		"@tx_inputs i CROSS JOIN @transactions t WHERE i.prev_hash = r.tx_hash AND t.id = i.tx_id"}
-	txsAt   = statement{text: txColumns + "@transactions t WHERE t.block_height BETWEEN $1 AND $2 ORDER BY t.block_height, t.wallet_id, t.block_position"}
+	txsAt = statement{text: txColumns + "@transactions t WHERE t.block_height BETWEEN $1 AND $2 " +
+		"ORDER BY t.block_height, t.wallet_id, t.block_position"}
 	txsLive = statement{text: txColumns + "@transactions t WHERE t.wallet_id = $1 AND t.block_height IS NULL " +
 		"AND t.status IN ('pending', 'published') AND NOT t.is_context ORDER BY t.id"}
 	// By the sign SQLite reads transactions_live and sorts; else it would read all
