@@ -431,3 +431,19 @@ func TestABatchReadsOnce(t *testing.T) {
 		t.Errorf("reads: %v", reads)
 	}
 }
+
+// Blocks that leave the chain are merged where each is the one below the last.
+func TestMergeKeepsApartBlocksWithAGapBetween(t *testing.T) {
+	leaves := func(height int32) utxo.ChangeSet {
+		return utxo.ChangeSet{Disconnect: []utxo.Block{{Height: height, Hash: chainhash.Hash{byte(height)}}}}
+	}
+	for sets, all := range map[int][]int32{1: {5, 4, 3}, 2: {5, 3}, 3: {5, 5, 4, 4}} {
+		var changes []utxo.ChangeSet
+		for _, height := range all {
+			changes = append(changes, leaves(height))
+		}
+		if merged := utxo.Merge(changes...); len(merged) != sets {
+			t.Errorf("%v: %d sets", all, len(merged))
+		}
+	}
+}
