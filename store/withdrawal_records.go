@@ -87,8 +87,8 @@ type WithdrawalRecords interface {
 	//  9. A reservation adds its Delta to BalanceReserved, never a value of
 	//     New.Wallet, and sets LastUsedAt to the greater of the two. An unknown
 	//     wallet is ErrNotFound.
-	// 10. An incident is inserted once by its key, and ignored afterwards. 11. A stray is inserted by (Request, Seq);
-	// while SettledAt is zero a later
+	// 10. An incident is inserted once by its key, and ignored afterwards.
+	// 11. A stray is inserted by (Request, Seq); while SettledAt is zero a later
 	//     save sets it.
 	//
 	// A zero time and an empty text are absent, which a column may say with NULL; what is read is zero again. A nonce

@@ -21,10 +21,10 @@ const (
 	saysLatest    = "what is on its way still is said to be gone"
 )
 
-// copiesOfSwaps: of random histories of swaps a copy is made after commits, and what came after it is lost.
-// A person who tells the truth follows docs/restore.md for each copy, then it is worked to its end, while the
-// chains go on with what was handed over. Outside each item is paid, refunded or put aside exactly once. Of
-// what is not the procedure it is seen that it fails: else the law could see nothing.
+// copiesOfSwaps: copies are made after commits of random histories of swaps, and everything after a copy is lost.
+// For each copy a person who tells the truth follows docs/restore.md; then the copy is worked to its end, while the
+// chains go on with what was handed over. On the chains each item is paid, refunded or put aside exactly once. A
+// procedure with one of skips left out must fail on some copy: otherwise the test could see nothing.
 func copiesOfSwaps(t *testing.T, open func(testing.TB) store.Store[store.SwapUnit], histories uint64, steps, copies int, skips ...string) {
 	for _, skip := range skips {
 		made, wrong := 0, 0

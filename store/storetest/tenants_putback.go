@@ -22,10 +22,10 @@ const (
 	day        = 24 * time.Hour
 )
 
-// copiesOfCharges: of random lives of tenants a copy is made after commits, and what came after it is lost. A
-// truthful host follows docs/restore.md, then all that is owed is charged. Outside each debt is paid once, and
-// nothing that was paid before is paid once more. Of what is not the procedure it is seen that it fails: else
-// the law could see nothing. Each copy is a tenant of one store, which is put back as a whole.
+// copiesOfCharges: copies are made after commits of random lives of tenants, and everything after a copy is lost. A
+// truthful host follows docs/restore.md, then all that is owed is charged. At the provider each debt is paid once, and
+// no debt that was paid before is paid again. A procedure with one of skips left out must fail on some copy: otherwise
+// the test could see nothing. Each copy is a tenant of one store, which is put back as a whole.
 func copiesOfCharges(t *testing.T, open func(testing.TB) store.Store[store.TenantUnit], lives uint64, steps, copies int, skips ...string) {
 	for _, skip := range skips {
 		first := &house{Store: open(t)}
