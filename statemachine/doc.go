@@ -1,6 +1,7 @@
 // Package statemachine is the vocabulary that the domains of settle share:
 // closed enumerations, transition tables, the four outcomes of an effect,
-// leases with fences, back-off, the audit trail, and ids of what a host names otherwise ([ID]).
+// leases with fences, back-off, the audit trail, and ids for records that a host names
+// otherwise than by a UUID ([ID]).
 //
 // # Contract
 //

@@ -54,8 +54,8 @@ type SwapRecords[A any] interface {
 	//     read or the end of the transaction. In a View it is
 	//     [statemachine.ErrIllegal].
 	//  2. An item is inserted if the version in Old is 0, else written by
-	//     compare-and-swap on that version. A stale one, and an insert of what
-	//     exists in any table, is [statemachine.ErrConflict].
+	//     compare-and-swap on that version. Another stored version,
+	//     and an insert of an item that exists in any table, is [statemachine.ErrConflict].
 	//  3. It is written only where the fence in Old's lease still stands, else
 	//     [statemachine.ErrFenced], and so do its holder and CheckAt, else
 	//     ErrConflict. A touch ([swap.Change].Touched) writes lease and CheckAt

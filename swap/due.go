@@ -26,8 +26,8 @@ func (i *Item) Due(now time.Time) bool {
 	return !at.IsZero() && !now.Before(at)
 }
 
-// Longest is for how long at most the rules put an item off. What is put off until later than
-// that, from now, was put off by a clock that was ahead: it is due now, see [statemachine.Due].
+// Longest is the longest time for which the rules put an item off. An item whose due time is further ahead of now was
+// put off by a clock that was ahead, and is due now, see [statemachine.Due].
 // All processes of a store need the same policy.
 func (p *Policy) Longest() time.Duration {
 	longest := max(p.LookEvery, p.Lease, p.Cooldown, p.DeferFor, MaxDeferral, p.ConfirmTimeout, p.StaleAfter, p.RefundTimeout+p.OverdueAfter)

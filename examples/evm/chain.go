@@ -291,8 +291,7 @@ func (c *chain) instead(ctx context.Context, by withdrawal.By, w *withdrawal.Wit
 
 // judge says whether tx, which took the nonce of what is live, pays the request.
 // A plain transfer of ether carries no reference: payee, asset and amount are
-// all that there is. A contract may pay anybody anything, also one that is sent ether
-// alone.
+// all that there is. A contract may pay anybody anything, also one that only receives ether.
 func (c *chain) judge(ctx context.Context, by withdrawal.By, w *withdrawal.Withdrawal, tx *types.Transaction) (withdrawal.Event, error) {
 	r, err := c.node.TransactionReceipt(ctx, tx.Hash())
 	if err != nil {
