@@ -3,7 +3,10 @@ package withdrawal_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine/explore"
 	"github.com/settlehq/settle/withdrawal"
@@ -89,6 +92,17 @@ func (w *batchWorld) stored(n int) bool {
 	return false
 }
 
+// batchMustAct is who acts at last where it can again and again: the worker of the batch, who looks, and
+// the chain.
+func batchMustAct(action string) string {
+	for _, begins := range []string{"the builder sends", "the chain shows", "it is sent again", "mined ", "deep"} {
+		if strings.HasPrefix(action, begins) || strings.Contains(action, " replaces what is stopped ") {
+			return action
+		}
+	}
+	return ""
+}
+
 func TestBatchModel(t *testing.T) {
 	both := func(w batchWorld) bool {
 		return w.rec.members[0].Request.Status == withdrawal.RequestCompleted && w.rec.members[1].Request.Status == withdrawal.RequestCompleted
@@ -108,6 +122,10 @@ func TestBatchModel(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			properties := append(batchProperties(),
 				explore.CanFinish("a batch ends", func(w batchWorld) bool { return w.rec.batch.Batch.Status != withdrawal.BatchConfirming }),
+				explore.EndsFairly("a batch ends, or an operator has its members", func(w batchWorld) bool {
+					held := func(i int) bool { return w.rec.members[i].Job.Review || w.rec.members[i].Job.Batch == uuid.Nil }
+					return w.rec.batch.Batch.Status != withdrawal.BatchConfirming || held(0) && held(1)
+				}, batchMustAct),
 				explore.CanFinish("what is paid elsewhere ends, or an operator has it", func(w batchWorld) bool {
 					return w.elsewhere == 0 || w.done(0) || w.rec.members[0].Job.Review
 				}),
