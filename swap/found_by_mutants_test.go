@@ -77,11 +77,9 @@ func TestAttemptsThatAPolicyAllowsNoLonger(t *testing.T) {
 		t.Skipf("%s after one attempt", r.state(&r.item))
 	}
 	r.p.MaxAttempts = 1
-	at := r.i().DueAt()
-	for _, task := range r.p.NextDeposit(r.item, r.ctl, at).Tasks {
-		if task.Do == swap.Begin || task.Do == swap.CheckAccount {
-			t.Errorf("it is owed %v", task.Do)
-		}
+	tasks := r.p.NextDeposit(r.item, r.ctl, r.i().DueAt()).Tasks
+	if len(tasks) != 1 || tasks[0].Do != swap.Tell {
+		t.Errorf("it is owed %+v", tasks)
 	}
 }
 
