@@ -48,6 +48,21 @@
 // [Policy.RecoverDeposit], [Policy.RecoverCredit] and [Policy.RecoverMissing] do the same from
 // a scan of the vault's own history, which is read for ever.
 //
+// # The life of an intent
+//
+// Outcome, Proof and Final of an [Intent] say where it is. While one intent of an item has no Proof, no other is begun.
+//
+//	place      Outcome   Proof  Final  what is known                            what moves the intent on
+//	begun      0         0      no     the sender may hand it over              Answered, a look-up, a sighting
+//	unknown    Unknown   0      no     it may have gone out, or was filed       a look-up, a sighting
+//	deferred   Deferred  0      no     the sender says that it did not try      a complete negative proves it; a sighting: landed
+//	failed     Failed    0      no     the sender says no, which proves nothing a complete negative proves it; a sighting: landed
+//	landed     Done      0      no     it paid; a reorganisation may undo that  final depth: final; a complete negative: proved
+//	final      Done      0      yes    it paid for good                         nothing: what denies it is a FinalDenied; of a filed
+//	                                                                            intent a person may say NotSent: proved
+//	proved     Failed or set    no     it has not paid, and another intent      a sighting: landed, with a LateOutbound;
+//	           Deferred                may be begun                             PaidBy of its transaction: unknown
+//
 // # Clocks
 //
 // Without a last valid block height a negative counts once the intent's sender has ended, and no

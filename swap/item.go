@@ -141,38 +141,6 @@ func (i *Intent) Landed() bool { return i.Outcome == statemachine.Done }
 // Until then it is looked up.
 func (i *Intent) Settled() bool { return i.Final || i.Proof != 0 }
 
-// ClaimOf is the claim that an event for a record may take, empty if it takes none.
-// A service asks who has it, for Rival.
-func ClaimOf(r Record, ev Event) string {
-	seen := func(t Sighting) string {
-		if t.TxID == "" {
-			return ""
-		}
-		return claim(t.Chain, t.TxID)
-	}
-	switch e := ev.(type) {
-	case Answered:
-		if in := r.Head().Intent(e.Number); in != nil && e.TxID != "" {
-			return claim(in.Chain, e.TxID)
-		}
-	case Looked:
-		return seen(e.Seen)
-	case Outbound:
-		return seen(e.Seen)
-	case Recovered:
-		return seen(e.Seen)
-	case PaidBy:
-		if _, deposit := r.(*Deposit); deposit == (e.Action == Send) {
-			return claim(Nexus, e.TxID)
-		}
-		return claim(Solana, e.TxID)
-	}
-	return ""
-}
-
-// claim is what [Intent].Claim is of a transaction.
-func claim(c Chain, txid string) string { return c.String() + " " + form(c, txid) }
-
 // Proof says why an intent has not paid and never will.
 // Values: Negative, Errored, Said.
 type Proof = statemachine.Enum[proof]

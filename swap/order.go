@@ -191,29 +191,6 @@ func (s *step) unsent(in *Intent, reason string) error {
 	return s.note(fmt.Sprintf("%s %d not_sent: %s", in.Action, in.Number, reason))
 }
 
-// disowned: the transaction of an intent that a person has filed paid for something
-// else. A state that nothing leads out of stays, with a discrepancy.
-func (s *step) disowned(in *Intent, text string) error {
-	switch g := s.side.stage(); {
-	case !s.waitsFor(in):
-		if in.Final {
-			s.discrepancy(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID, Amount: in.Net, Text: text})
-		}
-		in.Final = false
-		return s.takenBack(in, Said)
-	case !g.finished() || s.side.allows(requeued):
-		in.Final = false
-		return s.lost(in, Said)
-	}
-	claimed := in.Claim != ""
-	in.Claim = ""
-	if !s.discrepancy(Discrepancy{Kind: OutboundLost, Key: number(in.Number), Chain: in.Chain, TxID: in.TxID,
-		Amount: in.Net, Text: text}) && !claimed {
-		return nil
-	}
-	return s.note(fmt.Sprintf("%s %d %s", in.Action, in.Number, text))
-}
-
 // resolve answers a mismatch, and an intent that was filed as that transaction has
 // not paid. The hold ends with the last one.
 func (s *step) resolve(e *NotSent) error {
@@ -234,50 +211,6 @@ func (s *step) resolve(e *NotSent) error {
 		return s.unsent(s.intent(s.item.Intents[filed].Number), e.Reason)
 	}
 	return s.note("not_sent: " + e.TxID + ": " + e.Reason)
-}
-
-// paidBy files an outbound, and its look-up then finishes the item. The item is first moved to a state from which the
-// table lets that outbound finish it. An outbound that is on file with another amount is corrected.
-func (s *step) paidBy(e *PaidBy) error {
-	if !e.Action.Valid() || !word(e.TxID, MaxID) || e.Amount > MaxAmount {
-		return s.refuse(statemachine.ErrInvalid, "an action and a transaction are needed")
-	}
-	chain, _ := s.side.pays(s.p, e.Action)
-	if slices.ContainsFunc(s.item.Discrepancies, func(d Discrepancy) bool { return d.mismatch(e.TxID) && d.Chain != chain }) {
-		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("it is not on %s, where a %s goes", chain, e.Action))
-	}
-	for k := range s.item.Intents {
-		if in := &s.item.Intents[k]; in.Chain == chain && (sameTx(in, e.TxID) || in.signed(e.TxID)) {
-			return s.correct(s.intent(in.Number), e)
-		}
-	}
-	if e.Rival != "" {
-		return s.rival(e.Rival)
-	}
-	if n := s.item.openIntent(); n != 0 {
-		return s.refuse(statemachine.ErrHeld, fmt.Sprintf("intent %d is open: its look-up comes first", n))
-	}
-	if c, ok := s.side.(*creditSide); ok && c.c.Status == CreditPending && !c.c.ripe(s.p) {
-		return s.refuse(statemachine.ErrIllegal, "nothing leaves this state before two confirmations")
-	}
-	if len(s.item.Intents) >= maxFiled {
-		return s.refuse(statemachine.ErrInvalid, "too many intents")
-	}
-	in := Intent{Action: e.Action, Chain: chain, TxID: form(chain, e.TxID)}
-	if in.Net, in.Fee = s.terms(e.Action); in.Net == 0 {
-		in.Net, in.Fee = s.p.fees(s.side.direction()).pays(e.Action, s.item.Amount)
-	}
-	if net, _ := s.seen(e); net != 0 {
-		in.Net, in.Fee = net, rest(s.item.Amount, net)
-	}
-	if in.Net == 0 {
-		return s.refuse(statemachine.ErrInvalid, "an amount is needed")
-	}
-	if err := s.meet(e); err != nil {
-		return err
-	}
-	s.file(in, "")
-	return s.explained(e, number(int64(len(s.item.Intents))))
 }
 
 // rival refuses a transaction that another item has on file.

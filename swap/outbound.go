@@ -225,72 +225,9 @@ func (i *Intent) signed(signature string) bool {
 	return i.Signature == signature || i.Filed && i.TxID == signature
 }
 
-// landedAs reports whether a transaction was filed and has landed: it stays that one's.
-func (i *Intent) landedAs(c Chain, txid string) bool {
-	return i.Filed && i.Landed() && i.Chain == c && sameTx(i, txid)
-}
-
 // named reports whether a person has said by which transaction an open intent paid. Until a
 // chain shows what became of that transaction, no answer takes the word back.
 func (i *Intent) named() bool { return i.Open() && i.TxID != "" }
-
-// second files a transaction with which an intent was answered although the intent already had another one, so that
-// both are looked up. seen is when the chain that shows it was asked, zero if no chain shows it.
-func (s *step) second(in *Intent, txid, rival string, seen time.Time) error {
-	for k := range s.item.Intents {
-		if sameTx(&s.item.Intents[k], txid) {
-			return nil
-		}
-	}
-	if !s.discrepancy(Discrepancy{Kind: SecondOutbound, Key: txid, Chain: in.Chain, TxID: txid, Amount: in.Net,
-		Text: fmt.Sprintf("intent %d was answered with another transaction", in.Number)}) {
-		return nil
-	}
-	if len(s.item.Intents) < maxFiled {
-		s.file(Intent{Action: in.Action, Attempt: in.Attempt, Chain: in.Chain, Destination: in.Destination, Net: in.Net, Fee: in.Fee,
-			TxID: txid, SeenAt: seen}, rival)
-	}
-	s.stop(ByLate, fmt.Sprintf("intent %d was answered with a second transaction", in.Number))
-	return s.note("a second transaction was answered")
-}
-
-// maxFiled bounds the intents with those that are filed: when no more may be begun,
-// a person pays, and says so.
-const maxFiled = MaxIntents + MaxIntents/10
-
-// file adds an outbound that was not begun here: it may have paid.
-func (s *step) file(in Intent, rival string) {
-	s.own()
-	in.Number, in.At, in.SendBy, in.Filed, in.Outcome = int64(len(s.item.Intents))+1, s.by.At, s.by.At, true, statemachine.Unknown
-	in.MissedAt = s.by.At
-	s.claims(&in, rival)
-	s.item.Intents = append(s.item.Intents, in)
-}
-
-// claims takes the transaction of a filed intent for the item. If a rival item has the transaction already, the
-// conflict is recorded, and evidence is still accepted: both items look it up. If the transaction names neither, a
-// person says whose it is.
-func (s *step) claims(in *Intent, rival string) {
-	switch {
-	case !in.Filed || in.Claim != "":
-	case rival == "":
-		in.Claim = claim(in.Chain, in.TxID)
-		s.uncontested(in)
-	default:
-		d := Discrepancy{Kind: Contested, Key: in.TxID, Chain: in.Chain, TxID: in.TxID, Amount: in.Net,
-			Text: "it is on file for " + rival + ", too"}
-		if in.Proof != 0 { // it was proved not to have paid, which has closed it
-			s.found(d)
-		} else {
-			s.discrepancy(d)
-		}
-	}
-}
-
-// uncontested: the transaction of an intent is the item's own, or has not paid.
-func (s *step) uncontested(in *Intent) {
-	s.close(func(d *Discrepancy) bool { return d.Kind == Contested && d.Key == in.TxID && d.Chain == in.Chain })
-}
 
 // stop holds for evidence. A hold that a person ends stays, and when it ends, what
 // is unexplained still holds the item: see free.
