@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
-const items = 1000
+const items = 500
 
 // kinds are the items, each with what makes so many of them, up to their ends.
 var kinds = []struct {
@@ -50,15 +51,46 @@ var kinds = []struct {
 
 func TestBytesPerItem(t *testing.T) {
 	if os.Getenv("SETTLE_SOAK") == "" {
-		t.Skip("it measures, and proves nothing: SETTLE_SOAK=1")
+		t.Skip("it fills twelve databases: SETTLE_SOAK=1")
 	}
-	for _, kind := range kinds {
+	page := documented(t)
+	for k, kind := range kinds {
 		line := kind.name
-		for _, dialect := range []sqlstore.Dialect{sqlstore.SQLite, sqlstore.Postgres} {
-			line += fmt.Sprintf(" | %d", measure(t, dialect, kind.make)/items)
+		for d, dialect := range []sqlstore.Dialect{sqlstore.SQLite, sqlstore.Postgres} {
+			is, says := measure(t, dialect, kind.make)/items, page[k][d]
+			if line += fmt.Sprintf(" | %d", is); is < says*3/4 || is > says*5/4 {
+				t.Errorf("%s on %v: %d bytes, and docs/database.md says %d", kind.name, dialect, is, says)
+			}
 		}
 		t.Log(line)
 	}
+}
+
+// documented is what the page of databases says of the kinds, in their order, on SQLite and on PostgreSQL.
+func documented(t *testing.T) (all [][2]int64) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/database.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "| item | SQLite | PostgreSQL |\n|---|---|---|\n")
+	for line := range strings.Lines(table) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 {
+			break
+		}
+		var of [2]int64
+		for d := range of {
+			if of[d], err = strconv.ParseInt(strings.ReplaceAll(strings.TrimSpace(cells[d+2]), ",", ""), 10, 64); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all = append(all, of)
+	}
+	if len(all) != len(kinds) {
+		t.Fatalf("the page has %d items, measured are %d", len(all), len(kinds))
+	}
+	return all
 }
 
 // measure is by how many bytes a new database grows. On PostgreSQL its tables are packed first, and
