@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/internal/hotwallet"
 	"github.com/settlehq/settle/examples/swap/payer"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/refresh"
@@ -129,7 +130,8 @@ func (s *service) work(ctx context.Context, scans bool) error {
 				Domains: []store.Domain{store.DomainWithdrawals, store.DomainSwaps, store.DomainRelays}}, s.book)
 		},
 		func(ctx context.Context) error {
-			return s.Withdrawals.Run(ctx, store.RunWithdrawals{Chains: []uuid.UUID{chainID}, Pay: s.pay, Look: s.look, Order: newJob,
+			hot := &hotwallet.Wallet{Withdrawals: s.Withdrawals, Node: s.out.client(), ID: hotWallet, Key: key, Symbol: btc, Asset: bitcoin}
+			return s.Withdrawals.Run(ctx, store.RunWithdrawals{Chains: []uuid.UUID{chainID}, Pay: hot.Pay, Look: hot.Look, Order: newJob,
 				Poll: pause, Retry: pause, Grace: time.Second, Log: log})
 		},
 		worker.Sweep{Name: "refunds", Call: s.refunds, Retry: pause, Log: log}.Run,

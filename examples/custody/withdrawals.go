@@ -24,10 +24,7 @@ var (
 	hotWallet = statemachine.ID("wallet", "hot")
 )
 
-const (
-	decimals = 8
-	gasPrice = 10
-)
+const decimals = 8
 
 // key signs for the hot wallet. A service has it in a signer, and never in its program.
 var key = func() ed25519.PrivateKey {
@@ -86,76 +83,4 @@ func (s *service) refunds(ctx context.Context) (time.Duration, error) {
 // of the request and its version: ordered twice, it is the same job.
 func newJob(r withdrawal.Request) withdrawal.Enqueued {
 	return withdrawal.Enqueued{By: house, Job: uuid.NewSHA1(r.ID, strconv.AppendInt(nil, r.Version, 10)), AssetOnChain: bitcoin}
-}
-
-func say(w withdrawal.Withdrawal, events ...withdrawal.Event) store.HeldWithdrawal {
-	return store.HeldWithdrawal{Withdrawal: w, Events: events}
-}
-
-// pay signs a payment, stores it, and only then sends it. Whatever kills it between two lines, the
-// record says how to go on.
-func (s *service) pay(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
-	by, fence := withdrawal.By{Actor: w.Job.Lease.Holder, Role: withdrawal.WithdrawalWorker}, w.Job.Lease.Fence
-	client := s.out.client()
-	if w.Job.Status == withdrawal.JobConfirming { // the node has lost the transaction: it gets the same bytes again
-		tx := newest(&w)
-		return say(w, withdrawal.Rebroadcast{By: by, Fence: fence, Hash: tx.Hash, Done: client.Send(ctx, tx.Raw) == nil})
-	}
-	failed := func(w withdrawal.Withdrawal, kind withdrawal.Failure, err error) store.HeldWithdrawal {
-		return say(w, withdrawal.AttemptFailed{By: by, Fence: fence, Failure: kind, Error: err.Error()})
-	}
-	account, err := client.Account(ctx, hotAddress)
-	if err != nil {
-		return failed(w, withdrawal.Retryable, err)
-	}
-	nonce, err := s.Withdrawals.FreeNonce(ctx, hotWallet, account.Nonce)
-	if err != nil {
-		return failed(w, withdrawal.Retryable, err)
-	}
-	raw, hash, err := node.Sign(key, node.Tx{Nonce: nonce, To: w.Job.ToAddress, Asset: btc, Amount: string(w.Job.AmountRaw),
-		GasPrice: gasPrice, Reference: w.Request.ID.String()})
-	if err != nil {
-		return failed(w, withdrawal.Permanent, err)
-	}
-	stored, err := s.Withdrawals.DoHeld(ctx, say(w, withdrawal.Prepared{By: by, Fence: fence, Hash: hash, Raw: raw,
-		Nonce: nonce, HasNonce: true, ChainNonce: account.Nonce, HasChainNonce: true}))
-	if err != nil { // stored or not, nothing was sent: the lease ends, and the record says how to go on
-		return say(w)
-	}
-	if err := client.Send(ctx, raw); err != nil { // a time-out is no failure: the transaction will be looked up
-		return failed(stored[0], withdrawal.Unclear, err)
-	}
-	return say(stored[0], withdrawal.Broadcast{By: by, Fence: fence, Hash: hash})
-}
-
-// newest is the live transaction that was signed last.
-func newest(w *withdrawal.Withdrawal) withdrawal.Tx {
-	live := w.Live()
-	return live[len(live)-1]
-}
-
-// look says what the chain shows of a payment. How deep is deep enough is for the policy to say.
-// Nobody else has the key of this wallet; examples/ledger shows what to look for where somebody has.
-func (s *service) look(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
-	by, tx := withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}, newest(&w)
-	client := s.out.client()
-	found, err := client.Nonce(ctx, hotAddress, tx.Nonce) // which of our transactions was mined with the nonce
-	if err == nil && found.Height == 0 {
-		found, err = client.Transaction(ctx, tx.Hash)
-	}
-	switch {
-	case err != nil: // no answer is no evidence
-		return say(w, withdrawal.Missing{By: by, Tx: tx.Hash, Error: err.Error()})
-	case !found.Known:
-		return say(w, withdrawal.Missing{By: by, Tx: tx.Hash})
-	case found.Height == 0: // the node has it, and no block yet
-		return say(w)
-	}
-	block := withdrawal.Block{Height: found.Height, Hash: found.Block, Canonical: found.Canonical, Head: found.Head}
-	mine := slices.IndexFunc(w.Live(), func(l withdrawal.Tx) bool { return statemachine.SameHash(l.Hash, found.Hash) })
-	if mine >= 0 {
-		return say(w, withdrawal.Receipt{By: by, Block: block, Tx: w.Live()[mine].Hash, Reverted: found.Reverted})
-	}
-	return say(w, withdrawal.ProvenDead{By: by, Block: block, Tx: tx.Hash, Cause: withdrawal.NonceUsed, Other: found.Hash,
-		Nonce: tx.Nonce, NotThisPayment: true})
 }

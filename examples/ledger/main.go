@@ -38,6 +38,7 @@ import (
 
 	"github.com/google/uuid"
 	_ "github.com/jackc/pgx/v5/stdlib" // registers "pgx"
+	"github.com/settlehq/settle/examples/internal/hotwallet"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -195,11 +196,11 @@ const consumer = "book"
 
 // work starts everything that goes on beside the callers.
 func (s *service) work(loops *group, client *node.Client) {
-	k := &workers{s.withdrawals, client}
+	k := &hotwallet.Wallet{Withdrawals: s.withdrawals, Node: client, ID: hotWallet, Key: key, Symbol: symbol, Asset: asset}
 	policy := s.withdrawals.Policy()
 	pause := statemachine.Backoff{Base: policy.Lease / 100, Cap: policy.Lease / 10, JitterPercent: 50}
 	loops.run(func(ctx context.Context) error {
-		return s.withdrawals.Run(ctx, store.RunWithdrawals{Chains: []uuid.UUID{chainID}, Pay: k.pay, Look: k.look, Order: newJob,
+		return s.withdrawals.Run(ctx, store.RunWithdrawals{Chains: []uuid.UUID{chainID}, Pay: k.Pay, Look: k.Look, Order: newJob,
 			Poll: pause, Retry: pause, Log: s.log})
 	})
 	loops.run(worker.Sweep{Name: "refund", Call: s.refund, Retry: pause, Log: s.log}.Run)

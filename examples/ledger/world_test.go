@@ -18,6 +18,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/internal/children"
+	"github.com/settlehq/settle/examples/internal/hotwallet"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/withdrawal"
@@ -333,7 +334,7 @@ func (w *world) payByHand(ctx context.Context, o *order) {
 			continue
 		}
 		if raw == nil || account.Nonce > signed.Nonce { // no other payment of it can be mined any more
-			signed = node.Tx{Nonce: account.Nonce, To: o.To, Asset: symbol, Amount: string(amount), GasPrice: 20 * gasPrice, Reference: id}
+			signed = node.Tx{Nonce: account.Nonce, To: o.To, Asset: symbol, Amount: string(amount), GasPrice: 20 * hotwallet.GasPrice, Reference: id}
 			if raw, _, err = node.Sign(key, signed); err != nil {
 				w.t.Error(err)
 			}
