@@ -180,8 +180,7 @@ func (l *lookups) by() withdrawal.By {
 
 func (l *lookups) Turn(ctx context.Context, done []HeldWithdrawal, n int) ([]worker.Item[withdrawal.Withdrawal], time.Time, error) {
 	found := mapped(done, func(h *HeldWithdrawal) HeldWithdrawal {
-		given := l.policy.GivenAt(&h.Withdrawal)
-		seen := func(ev *withdrawal.Event) withdrawal.Event { return withdrawal.LookedUp(*ev, given) }
+		seen := func(ev *withdrawal.Event) withdrawal.Event { return l.policy.LookedUp(*ev, &h.Withdrawal) }
 		return HeldWithdrawal{h.Withdrawal, mapped(h.Events, seen)}
 	})
 	return items(ctx, &l.withdrawalCore, l.holder, heldWithdrawals(found), n,

@@ -1,16 +1,13 @@
 package withdrawal
 
-import (
-	"time"
+import "github.com/settlehq/settle/statemachine"
 
-	"github.com/settlehq/settle/statemachine"
-)
-
-// LookedUp returns what a look-up that was given out at a time has found: a [Missing]
-// without a time of its own is of that time, since the node may have been asked then.
-func LookedUp(ev Event, given time.Time) Event {
-	if e, ok := ev.(Missing); ok && e.At.IsZero() {
-		e.At = given
+// LookedUp returns what a look-up of w, as it was given out, has found: a [Missing]
+// without a time of its own is of the time at which the look-up was given out, since the node may have been
+// asked then. A lease beside it is of a sender, and was perhaps given by a clock that was ahead.
+func (p *Policy) LookedUp(ev Event, w *Withdrawal) Event {
+	if e, ok := ev.(Missing); ok && e.At.IsZero() && w.Job.Status == JobConfirming {
+		e.At = w.Job.NextCheckAt.Add(-p.CheckEvery)
 		return e
 	}
 	return ev

@@ -128,13 +128,14 @@ func (j *Job) DueAt() time.Time {
 // it to [Policy.Next], whose times are compared with the store's clock and not with the host's; a worker that lost the
 // lease meanwhile is refused by its fence. GivenAt is the zero time if nobody has work on w.
 func (p *Policy) GivenAt(w *Withdrawal) time.Time {
-	switch j := &w.Job; {
-	case j.Lease.Holder != "":
-		return j.Lease.Until.Add(-p.Lease)
-	case j.Status == JobConfirming:
-		return j.NextCheckAt.Add(-p.CheckEvery)
+	j, claimed := &w.Job, time.Time{}
+	if j.Lease.Holder != "" {
+		claimed = j.Lease.Until.Add(-p.Lease)
 	}
-	return time.Time{}
+	if look := j.NextCheckAt.Add(-p.CheckEvery); j.Status == JobConfirming && look.After(claimed) {
+		return look // beside the lease of a sender who died
+	}
+	return claimed
 }
 
 // nextExecution is what the holder of the lease must do.

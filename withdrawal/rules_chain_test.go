@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -123,16 +124,26 @@ func TestRule8Incidents(t *testing.T) {
 			t.Errorf("missing, asked at %v, said at %v: %s", tt.at, tt.now, got)
 		}
 	}
-	// The look-up of a worker is from when it was given out, unless it says another time.
+	// The look-up of a worker is from when it was given out, unless it says another time, also beside the lease of a
+	// sender who died, which a clock that was days ahead gave.
 	given := ended.Add(-time.Minute)
-	for _, tt := range []struct{ at, want time.Time }{{time.Time{}, given}, {t0, t0}} {
-		if e, ok := withdrawal.LookedUp(withdrawal.Missing{By: checker(tt.at), Tx: "tx1"}, given).(withdrawal.Missing); !ok ||
-			!e.At.Equal(tt.want) {
-			t.Errorf("asked at %v, expected %v", e.At, tt.want)
+	for _, lease := range []statemachine.Lease{{}, {Holder: "payer", Fence: 3, Until: given.Add(-time.Hour)},
+		{Holder: "payer", Fence: 3, Until: given.Add(96 * time.Hour)}} {
+		w := s["confirming"]
+		w.Job.Lease, w.Job.NextCheckAt = lease, given.Add(policy.CheckEvery)
+		for _, tt := range []struct{ at, want time.Time }{{time.Time{}, given}, {t0, t0}} {
+			if e, ok := policy.LookedUp(withdrawal.Missing{By: checker(tt.at), Tx: "tx1"}, &w).(withdrawal.Missing); !ok ||
+				!e.At.Equal(tt.want) {
+				t.Errorf("asked at %v, expected %v", e.At, tt.want)
+			}
+		}
+		if ev := policy.LookedUp(receipt(time.Time{}, "tx1", 3), &w).(withdrawal.Receipt); !ev.At.IsZero() {
+			t.Errorf("a receipt of %v", ev.At)
 		}
 	}
-	if ev := withdrawal.LookedUp(receipt(time.Time{}, "tx1", 3), given).(withdrawal.Receipt); !ev.At.IsZero() {
-		t.Errorf("a receipt of %v", ev.At)
+	over := s["confirmed"] // which a host has read meanwhile
+	if e := policy.LookedUp(withdrawal.Missing{By: checker(time.Time{}), Tx: "tx1"}, &over).(withdrawal.Missing); !e.At.IsZero() {
+		t.Errorf("of one that has ended it is from %v", e.At)
 	}
 }
 

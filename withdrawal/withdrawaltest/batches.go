@@ -44,6 +44,7 @@ type batchWorld struct {
 	host     BatchRequests
 	payouts  BatchHost
 	clock    *time.Time
+	off      time.Duration // by how much somebody has set it ahead
 	chain    uuid.UUID
 	wallet   withdrawal.HotWallet
 	requests []uuid.UUID
@@ -109,11 +110,12 @@ func RunBatches(t *rapid.T, n int, host BatchRequests, payouts BatchHost, clock 
 	}
 	steps := []func(){w.claim, w.claim, w.sign, w.sign, w.sign, w.replace, w.replace, w.send, w.send, w.mine, w.mine, w.mine,
 		w.reorg, w.look, w.look, w.lookAlone,
-		w.operate, w.stop, w.pass, w.repeat}
+		w.operate, w.stop, w.pass, w.repeat, w.set}
 	for range n {
 		rapid.SampledFrom(steps).Draw(t, "step")()
 		w.check()
 	}
+	*clock = clock.Add(-w.off)
 	for range 60 { // let it end
 		if w.open() < 0 {
 			return
@@ -534,6 +536,13 @@ func (w *batchWorld) stop() {
 	op := w.by(withdrawal.Operator)
 	w.do(i, rapid.SampledFrom([]withdrawal.Event{withdrawal.Held{By: op}, withdrawal.Held{By: op}, withdrawal.Released{By: op},
 		withdrawal.Released{By: op}, withdrawal.Cancelled{By: op}}).Draw(w.T, "stop"))
+}
+
+// set sets the clock, by the longest that a rule waits or by days, ahead or back, or right.
+func (w *batchWorld) set() {
+	d := rapid.SampledFrom([]time.Duration{-w.off, time.Microsecond, -time.Microsecond, 2 * time.Hour, -2 * time.Hour, 48 * time.Hour,
+		-48 * time.Hour}).Draw(w.T, "the clock is set")
+	*w.clock, w.off = w.clock.Add(d), w.off+d
 }
 
 // pass lets leases end.

@@ -41,7 +41,7 @@ func TestAHostileTruthfulChain(t *testing.T) {
 	t.Logf("%d seeds: %v", seeds, ends)
 	for _, end := range []string{"completed", "failed", "cancelled", "rebumped", "cancelled by a replacement", "paid by another", "proven dead",
 		"cannot tell", "reorganised", "reverted", "not sent", "found sent", "answered late", "lease lost", "held", "requeued", "refunded",
-		"answer lost"} {
+		"answer lost", "the clock is set"} {
 		if ends[end] < int(seeds/50) {
 			t.Errorf("%q came %d times in %d seeds: it is not tried", end, ends[end], seeds)
 		}
@@ -66,7 +66,8 @@ func TestASeedGivesOneLog(t *testing.T) {
 type simulation struct {
 	*rand.Rand
 	t      *testing.T
-	now    time.Time
+	now    time.Time     // by the store's clock
+	off    time.Duration // by how much somebody has set that ahead
 	policy withdrawal.Policy
 	s      *store.Withdrawals
 	chain  *simChain
@@ -94,7 +95,7 @@ type hand struct {
 	by     withdrawal.By
 	skew   time.Duration
 	item   *worker.Item[withdrawal.Withdrawal]
-	until  time.Time // the end of its lease, by the store's clock
+	until  time.Time // the end of its lease, by a clock that is never set
 }
 
 func newSimulation(t *testing.T, seed uint64) *simulation {
@@ -201,7 +202,7 @@ func (x *simulation) run(ends map[string]int) {
 	x.ends = ends
 	for range 40 + x.IntN(160) {
 		x.now = x.now.Add(time.Duration(x.IntN(40)) * time.Second)
-		switch k := x.IntN(22); {
+		switch k := x.IntN(23); {
 		case k < 8:
 			x.work(&x.hands[x.IntN(2)])
 		case k < 11:
@@ -216,6 +217,8 @@ func (x *simulation) run(ends map[string]int) {
 			x.operate(x.requests[x.IntN(len(x.requests))])
 		case k == 19:
 			x.now = x.now.Add(time.Duration(x.IntN(10)) * time.Minute)
+		case k == 20:
+			x.set()
 		default:
 			x.housekeeping()
 		}
@@ -223,7 +226,7 @@ func (x *simulation) run(ends map[string]int) {
 			return
 		}
 	}
-	x.calm = true
+	x.calm, x.now, x.off = true, x.real(), 0
 	for _, w := range x.wallets {
 		w.Status = withdrawal.WalletActive
 		x.must(x.s.PutHotWallet(context.Background(), withdrawal.By{Actor: "olga", Role: withdrawal.Operator}, w))
@@ -252,6 +255,22 @@ func (x *simulation) run(ends map[string]int) {
 		x.mine()
 	}
 	x.count()
+}
+
+// real is the time by a clock that is never set, as a worker and a signer have one.
+func (x *simulation) real() time.Time { return x.now.Add(-x.off) }
+
+// set sets the store's clock to a time that a rule waits for, or days away, or right.
+func (x *simulation) set() {
+	j := x.get(x.requests[x.IntN(len(x.requests))]).Job
+	to := []time.Time{x.real(), j.Lease.Until, j.ScheduledAt, j.NextCheckAt, j.CreatedAt, x.now.Add(48 * time.Hour), x.now.Add(-48 * time.Hour)}[x.IntN(7)]
+	if to.IsZero() {
+		return
+	}
+	to = to.Add(time.Duration(x.IntN(3)-1) * time.Microsecond)
+	x.now, x.off = to, x.off+to.Sub(x.now)
+	x.ends["the clock is set"]++
+	x.say("the clock is set, %v ahead", x.off)
 }
 
 func (x *simulation) ended() bool {
