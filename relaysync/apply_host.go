@@ -15,7 +15,16 @@ func (p *Policy) create(c *step, e *Created) error {
 			old.DeletedAt.IsZero() {
 			return nil
 		}
-		return c.refuse(statemachine.ErrIllegal, "there is a relay of this id")
+		why := "it was changed or deleted since"
+		switch {
+		case old.Tenant != e.Tenant:
+			why = fmt.Sprintf("its tenant is %.100q, and not %.100q", old.Tenant, e.Tenant)
+		case old.Subdomain != e.Subdomain:
+			why = fmt.Sprintf("its subdomain is %.100q, and not %.100q", old.Subdomain, e.Subdomain)
+		case err == nil && old.Revision == 1 && old.Config != cfg:
+			why = "its configuration is another one"
+		}
+		return c.refuse(statemachine.ErrIllegal, "there is a relay of this id: "+why)
 	}
 	*r = Relay{ID: e.Relay, Tenant: e.Tenant, Status: Active, CreatedAt: c.by.At}
 	c.New.Timer = Timer{}

@@ -109,6 +109,6 @@ func Alerts(s Stats, t Thresholds) []statemachine.Alert {
 	a.Add(s.Lapsed > t.Lapsed, "lapsed", "%d syncs have lost their lease, more than %d", s.Lapsed, t.Lapsed)
 	a.Add(s.Lapses > t.Lapses, "lapses", "%d leases ended without a result, more than %d", s.Lapses, t.Lapses)
 	a.Add(t.FailureRate > 0 && s.FailureRate() > t.FailureRate, "failure rate",
-		"%d of 10000 syncs failed, more than %d", s.FailureRate(), t.FailureRate)
+		"%d of %d syncs failed, more than %s", s.Failures, s.Failures+s.Successes, statemachine.Percent(t.FailureRate))
 	return a.Alerts
 }

@@ -2,6 +2,7 @@ package statemachine
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -44,6 +45,11 @@ func (a *Alarms) Add(exceeded bool, name, format string, args ...any) {
 func (a *Alarms) Wait(name string, since time.Time, limit time.Duration, what string) {
 	a.Add(limit > 0 && !since.IsZero() && a.At.Sub(since) > limit, name, "%s since %s, longer than %v", what,
 		since.UTC().Format(time.RFC3339), limit)
+}
+
+// Percent returns a share in basis points as a person reads it, such as "80 %" or "7.25 %".
+func Percent(basisPoints int64) string {
+	return strconv.FormatFloat(float64(basisPoints)/100, 'f', -1, 64) + " %"
 }
 
 // kind looks the name up in each call, also where the limit is not exceeded, so that a name which

@@ -72,7 +72,7 @@ func ParseEnum[N Names](s string) (Enum[N], error) {
 			return Enum[N](i + 1), nil
 		}
 	}
-	return 0, &UnknownTextError{Kind: names.Kind(), Text: bounded(s, 100)}
+	return 0, &UnknownTextError{Kind: names.Kind(), Text: bounded(s, 100), OneOf: strings.Join(names.Names(), ", ")}
 }
 
 // MarshalText implements [encoding.TextMarshaler]. A value outside the set,

@@ -112,11 +112,15 @@ type UnknownTextError struct {
 	Kind  string // the enumeration
 	Text  string // the text, cut to 100 bytes
 	Where string // table and id, if it was read from a store
+	OneOf string // the texts that the enumeration knows, with ", " between two; empty: not said
 }
 
 func (e *UnknownTextError) Error() string {
 	if e.Where != "" {
 		return fmt.Sprintf("unknown %s %q in %s", e.Kind, e.Text, e.Where)
+	}
+	if e.OneOf != "" {
+		return fmt.Sprintf("unknown %s %q: it is one of %s", e.Kind, e.Text, e.OneOf)
 	}
 	return fmt.Sprintf("unknown %s %q", e.Kind, e.Text)
 }

@@ -69,6 +69,7 @@ type batchResults struct{ *Batches }
 func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 	var members []HeldWithdrawal
 	var batches, refused []error
+	var commands []withdrawalCommand // what members have taken
 	for _, d := range done {
 		members = append(members, d.Members...)
 		if len(d.Events) > 0 {
@@ -82,15 +83,15 @@ func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 	if len(members) == 0 {
 		return errors.Join(batches...)
 	}
+	var stored []withdrawal.Withdrawal
 	err := r.members.update(ctx, func(tx WithdrawalUnit) error {
-		refused = nil
+		refused, commands = nil, make([]withdrawalCommand, len(members))
 		b, err := r.members.batch(tx)
 		if err != nil {
 			return err
 		}
 		ids := mapped(members, func(h *HeldWithdrawal) uuid.UUID { return h.Withdrawal.Request.ID })
-		stored, err := tx.Withdrawals().Get(ids...)
-		if err != nil {
+		if stored, err = tx.Withdrawals().Get(ids...); err != nil {
 			return err
 		}
 		for i := range stored {
@@ -99,11 +100,14 @@ func (r batchResults) store(ctx context.Context, done []BatchResult) error {
 				if err != nil {
 					return err
 				}
-				refused = append(refused, refusal)
+				if refused = append(refused, refusal); refusal == nil {
+					commands[i].events = append(commands[i].events, ev)
+				}
 			}
 		}
 		return b.save()
 	})
+	r.members.signed(ctx, commands, stored, err)
 	return cmp.Or(err, errors.Join(append(batches, refused...)...))
 }
 

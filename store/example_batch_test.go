@@ -42,8 +42,9 @@ func ExampleBatches_Payments() {
 			log.Fatal(err)
 		}
 	}
+	payer, checker := worker.NewName("payer"), worker.NewName("checker") // no other process has them
 	pay := func(ctx context.Context, work store.BatchWork) (r store.BatchResult) {
-		by := withdrawal.By{Actor: "payer-1", Role: withdrawal.WithdrawalWorker}
+		by := withdrawal.By{Actor: payer, Role: withdrawal.WithdrawalWorker}
 		if len(work.Payout.Unwanted()) > 0 { // an operator has some: nothing of it is sent, but a version without them
 			return r
 		}
@@ -65,7 +66,7 @@ func ExampleBatches_Payments() {
 	}
 	look := func(_ context.Context, work store.BatchWork) store.BatchResult {
 		b := &work.Payout
-		e := withdrawal.BatchMined{By: withdrawal.By{Actor: "checker-1", Role: withdrawal.ConfirmationWorker}, Tx: "tx-1",
+		e := withdrawal.BatchMined{By: withdrawal.By{Actor: checker, Role: withdrawal.ConfirmationWorker}, Tx: "tx-1",
 			Block: withdrawal.Block{Height: 1, Hash: "block", Canonical: "block", Head: 1}} // what the node says
 		for i := range b.Members {
 			m := &b.Members[i]
@@ -78,7 +79,7 @@ func ExampleBatches_Payments() {
 	}
 	options := worker.Options[store.BatchWork, store.BatchResult]{CallTimeout: 500 * time.Millisecond}
 	done := make(chan error)
-	payments, lookups := batches.Payments(chain, "payer-1", 100), batches.Lookups(chain, "checker-1")
+	payments, lookups := batches.Payments(chain, payer, 100), batches.Lookups(chain, checker)
 	go func() { done <- worker.Run(ctx, payments, pay, options) }()
 	go func() { done <- worker.Run(ctx, lookups, look, options) }()
 	if err := <-done; err != nil {

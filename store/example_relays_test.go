@@ -47,7 +47,7 @@ func ExampleTenants_Work() {
 	}
 
 	// bill does what a tenant owes, one effect at a time, each after its intent.
-	steps := tenants.Work("biller-1") // a name that no other process has
+	steps := tenants.Work(worker.NewName("biller")) // no other process has the name
 	bill := func(ctx context.Context, due store.DueTenant) store.HeldTenant {
 		a, policy := due.Account, tenants.Policy()
 		var err error

@@ -9,6 +9,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
+	"github.com/settlehq/settle/store/worker"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -41,8 +42,8 @@ func ExampleSwapDeposits_Work() {
 
 	// pay does what a deposit owes, one thing at a time. What it has begun and not
 	// answered is looked up later, by anybody, and never sent again.
-	source := swaps.Deposits.Work("payer-1") // a name that no other process has
-	me := swap.By{Actor: "payer-1", Role: swap.Worker}
+	name := worker.NewName("payer") // no other process has it
+	source, me := swaps.Deposits.Work(name), swap.By{Actor: name, Role: swap.Worker}
 	pay := func(ctx context.Context, d swap.Deposit) store.HeldDeposit {
 		for {
 			step, _, err := swaps.Deposits.Next(ctx, d.ID)

@@ -63,7 +63,7 @@ func TestWhatIsSignedIsLogged(t *testing.T) {
 		return map[string]any{"level": "INFO", "msg": store.SignedMessage, "event": event, "chain": chain.String(), "wallet": hot.String(),
 			"nonce": nonce, "hash": hash, of: id.String()}
 	}
-	for _, event := range []string{"Prepared", "Rebumped", "BatchPrepared", "BatchReplaced"} {
+	for _, event := range []string{"Prepared", "Prepared of a member", "Rebumped", "BatchPrepared", "BatchReplaced"} {
 		t.Run(event, func(t *testing.T) {
 			b := newBank(t)
 			s := &ending{Store: b.store}
@@ -76,6 +76,15 @@ func TestWhatIsSignedIsLogged(t *testing.T) {
 				p := prepared(&w)
 				p.Nonce, p.ChainNonce = 7, 7
 				say, want = func() error { _, err := b.Do(ctx, w.Request.ID, p); return err }, line(event, p.Hash, 7, "request", w.Request.ID)
+			case "Prepared of a member": // which a worker of batches pays alone
+				b.pending(t)
+				source := b.batches.Payments(chain, "payer", 10)
+				w := claimBatch(t, source).Work.Members[0]
+				p := prepared(&w)
+				p.Nonce, p.ChainNonce = 7, 7
+				held := []store.HeldWithdrawal{{Withdrawal: w, Events: []withdrawal.Event{p}}}
+				say = func() error { _, _, err := source.Turn(ctx, []store.BatchResult{{Members: held}}, 0); return err }
+				want = line("Prepared", p.Hash, 7, "request", w.Request.ID)
 			case "Rebumped":
 				w := b.confirming(t)
 				b.now = b.now.Add(b.Policy().CheckEvery)

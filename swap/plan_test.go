@@ -79,6 +79,9 @@ func TestAlerts(t *testing.T) {
 	if got := names(); len(got) != 1 || got[0] != "refund rate" {
 		t.Errorf("501 of 10000: %v", got)
 	}
+	if got := swap.Alerts(s, swap.DefaultThresholds())[0].Text; got != "501 of 10000 were refunded, more than 5 %" {
+		t.Errorf("it says %q", got)
+	}
 	s = swap.Stats{At: t0, Quarantined: 1, Processed: 99, Created: 101, OldestAwaiting: t0.Add(-10*time.Minute - 1), OldestHeld: t0.Add(-25 * time.Hour), Discrepancies: 1, Overdue: 1}
 	if got := names(); len(got) != 6 {
 		t.Errorf("%v", got)

@@ -216,7 +216,7 @@ func Alerts(s Stats, t Thresholds) []statemachine.Alert {
 	a := statemachine.Alarms{At: s.At, Kinds: AlertKinds()}
 	// The rate is rounded down, so the comparison is made with the counts.
 	a.Add(s.Refunded*10_000 > t.RefundRate*s.Ended(), "refund rate",
-		"%d of %d were refunded, more than %d of 10000", s.Refunded, s.Ended(), t.RefundRate)
+		"%d of %d were refunded, more than %s", s.Refunded, s.Ended(), statemachine.Percent(t.RefundRate))
 	a.Add(s.Quarantined > 0, "quarantine", "%d were quarantined", s.Quarantined)
 	a.Add(s.Created > s.Ended(), "backlog", "%d came in and %d ended; %d are unprocessed", s.Created, s.Ended(), s.Backlog)
 	a.Wait("confirmation", s.OldestAwaiting, t.Awaiting, "an item waits for its confirmation")

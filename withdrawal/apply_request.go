@@ -22,6 +22,9 @@ func (p *Policy) submit(c *step, e *Submitted) error {
 	if err := c.requestVersion(); err != nil {
 		return err
 	}
+	if old.Status != 0 {
+		return c.refuseRequest(statemachine.ErrIllegal, old.unlike(e, raw))
+	}
 	if err := c.allowsRequest(onSubmit); err != nil {
 		return err
 	}
@@ -46,11 +49,36 @@ func (p *Policy) submit(c *step, e *Submitted) error {
 	return c.moveRequest(onAutomatic, "")
 }
 
+// unlike says which field of a submission is another one than that of the request of the same id, with both values.
+func (r *Request) unlike(e *Submitted, raw Raw) string {
+	for _, f := range []struct {
+		name    string
+		same    bool
+		was, is any
+	}{
+		{"request", r.ID == e.Request, r.ID, e.Request}, {"user", r.User == e.User, r.User, e.User},
+		{"asset", r.Asset == e.Asset, r.Asset, e.Asset}, {"chain", r.Chain == e.Chain, r.Chain, e.Chain},
+		{"address", r.ToAddress == e.ToAddress, r.ToAddress, e.ToAddress}, {"memo", r.Memo == e.Memo, r.Memo, e.Memo},
+		{"decimals", r.Decimals == e.Decimals, r.Decimals, e.Decimals}, {"amount", r.AmountRaw == raw, r.Amount, e.Amount},
+	} {
+		if !f.same {
+			return fmt.Sprintf("the request of this id has the %s %.100q, and not %.100q", f.name, fmt.Sprint(f.was), fmt.Sprint(f.is))
+		}
+	}
+	return ""
+}
+
 // malformed says what is wrong with the columns that come from outside.
 func (r *Request) malformed() string {
 	switch {
-	case r.ID == uuid.Nil || r.User == uuid.Nil || r.Asset == uuid.Nil || r.Chain == uuid.Nil:
-		return "ids of request, user, asset and chain are needed"
+	case r.ID == uuid.Nil:
+		return "Request is the zero id"
+	case r.User == uuid.Nil:
+		return "User is the zero id"
+	case r.Asset == uuid.Nil:
+		return "Asset is the zero id"
+	case r.Chain == uuid.Nil:
+		return "Chain is the zero id"
 	case r.ToAddress == "" || utf8.RuneCountInString(r.ToAddress) > MaxAddress || !statemachine.Storable(r.ToAddress):
 		return fmt.Sprintf("an address of 1 to %d characters is needed", MaxAddress)
 	case utf8.RuneCountInString(r.Memo) > MaxMemo || !statemachine.Storable(r.Memo):
@@ -285,7 +313,7 @@ func (p *Policy) imported(c *step, e *Imported) error {
 		}
 	}
 	if e.Job == uuid.Nil || e.AssetOnChain == uuid.Nil {
-		return c.refuseRequest(statemachine.ErrInvalid, "ids of job and asset on chain are needed")
+		return c.refuseRequest(statemachine.ErrInvalid, "Job or AssetOnChain is the zero id")
 	}
 	tx := txFacts{Hash: e.Hash, Nonce: e.Nonce, HasNonce: e.HasNonce, ByOutput: e.ByOutput, Output: e.Output}
 	if err := c.wellFormed(&tx); err != nil {

@@ -197,6 +197,14 @@ func TestDefaultThresholdsWatchEverything(t *testing.T) {
 		"retry rate"}; !slices.Equal(names, want) {
 		t.Errorf("%v, expected %v", names, want)
 	}
+	stats = withdrawal.Stats{At: t0, Ended: 95, Completed: 76, Executions: 8, Retries: 3}
+	var texts []string
+	for _, a := range withdrawal.Alerts(stats, withdrawal.DefaultThresholds()) {
+		texts = append(texts, a.Text)
+	}
+	if want := []string{"76 of 95 requests completed, less than 90 %", "3 of 8 executions are retries, more than 20 %"}; !slices.Equal(texts, want) {
+		t.Errorf("%q, expected %q", texts, want)
+	}
 	stats = withdrawal.Stats{At: t0, Ended: 10_000, Completed: 9_000, Executions: 10_000, Retries: 2_000, LeaseExpired: 20}
 	if got := withdrawal.Alerts(stats, withdrawal.DefaultThresholds()); len(got) > 0 {
 		t.Errorf("at the limits: %v", got)

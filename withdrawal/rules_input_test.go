@@ -232,3 +232,47 @@ func TestRefusalReadsLikeASentence(t *testing.T) {
 		t.Errorf("%v, expected %s", err, want)
 	}
 }
+
+// A submission of a known id with other content is refused, and says what differs, with both values. The same content
+// again changes nothing. What is missing is named by its field.
+func TestAnotherSubmissionOfAnID(t *testing.T) {
+	w := run(t, withdrawal.Withdrawal{}, submitted(t0))
+	expect(t, policy, w, submitted(t0.Add(time.Hour)), "-")
+	for _, c := range []struct {
+		set   func(*withdrawal.Submitted)
+		names []string
+	}{
+		{func(e *withdrawal.Submitted) { e.Request = id(77) }, []string{"request", req.String(), id(77).String()}},
+		{func(e *withdrawal.Submitted) { e.User = id(77) }, []string{"user", user.String(), id(77).String()}},
+		{func(e *withdrawal.Submitted) { e.Asset = id(77) }, []string{"asset", asset.String(), id(77).String()}},
+		{func(e *withdrawal.Submitted) { e.Chain = id(77) }, []string{"chain", chain.String(), id(77).String()}},
+		{func(e *withdrawal.Submitted) { e.ToAddress = "0xdef" }, []string{"address", "0xabc", "0xdef"}},
+		{func(e *withdrawal.Submitted) { e.Memo = "n" }, []string{"memo", `"m"`, `"n"`}},
+		{func(e *withdrawal.Submitted) { e.Amount = "100.5" }, []string{"amount", `"100"`, `"100.5"`}},
+		{func(e *withdrawal.Submitted) { e.Amount = "a lot" }, []string{"amount", `"100"`, `"a lot"`}},
+		{func(e *withdrawal.Submitted) { e.Decimals = 6 }, []string{"decimals", `"18"`, `"6"`}},
+	} {
+		e := submitted(t0)
+		c.set(&e)
+		_, err := policy.ApplyAt(w, e, t0)
+		if !errors.Is(err, statemachine.ErrIllegal) {
+			t.Errorf("%s: %v", c.names[0], err)
+		}
+		for _, text := range c.names {
+			if err != nil && !strings.Contains(err.Error(), text) {
+				t.Errorf("it does not say %s: %v", text, err)
+			}
+		}
+	}
+	for name, set := range map[string]func(*withdrawal.Submitted){
+		"User":  func(e *withdrawal.Submitted) { e.User = uuid.Nil },
+		"Asset": func(e *withdrawal.Submitted) { e.Asset = uuid.Nil }, "Chain": func(e *withdrawal.Submitted) { e.Chain = uuid.Nil },
+	} {
+		e := submitted(t0)
+		set(&e)
+		if _, err := policy.ApplyAt(withdrawal.Withdrawal{}, e, t0); !errors.Is(err, statemachine.ErrInvalid) ||
+			!strings.Contains(err.Error(), name+" is the zero id") {
+			t.Errorf("without %s: %v", name, err)
+		}
+	}
+}

@@ -186,9 +186,9 @@ func Alerts(s Stats, t Thresholds) []statemachine.Alert {
 	a.Add(gaps > t.NonceGaps, "nonce gaps",
 		"%d nonces are missing below others, more than %d; wallet %s among them", gaps, t.NonceGaps, first)
 	a.Add(t.CompletionRate > 0 && s.CompletionRate() < t.CompletionRate, "completion rate",
-		"%d of 10000 requests completed, less than %d", s.CompletionRate(), t.CompletionRate)
+		"%d of %d requests completed, less than %s", s.Completed, s.Ended, statemachine.Percent(t.CompletionRate))
 	a.Add(t.RetryRate > 0 && s.RetryRate() > t.RetryRate, "retry rate",
-		"%d of 10000 executions are retries, more than %d", s.RetryRate(), t.RetryRate)
+		"%d of %d executions are retries, more than %s", s.Retries, s.Executions, statemachine.Percent(t.RetryRate))
 	return a.Alerts
 }
 

@@ -129,16 +129,16 @@ func work(ctx context.Context, s *store.Withdrawals, c *chain) error {
 			Poll:        statemachine.Backoff{Base: 20 * time.Millisecond, Cap: 100 * time.Millisecond, JitterPercent: 50},
 		})
 	}
-	pay := func(name string) error {
+	pay := func() error {
+		name := worker.NewName("payer")
 		p := &payer{s, c, withdrawal.By{Actor: name, Role: withdrawal.WithdrawalWorker}}
 		return run(s.Payments(chainID, name), p.handle)
 	}
 	jobs := []func() error{
 		func() error { return clerk(ctx, s) },
-		func() error { return pay("payer-1") },
-		func() error { return pay("payer-2") },
+		pay, pay,
 		func() error {
-			by := withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}
+			by := withdrawal.By{Actor: worker.NewName("checker"), Role: withdrawal.ConfirmationWorker}
 			return run(s.Lookups(chainID, by.Actor), (&checker{c, by}).handle)
 		},
 	}

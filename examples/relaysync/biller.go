@@ -107,7 +107,7 @@ func (h *host) dunning(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	steps := n.tenants.Work("biller-1")
+	steps := n.tenants.Work(worker.NewName("biller"))
 	for after := ""; ; { // at each start: a clock may have been ahead
 		last, _, refused, err := n.tenants.Reconcile(ctx, steps.By(), after, 100)
 		if err = errors.Join(err, refused); err != nil {

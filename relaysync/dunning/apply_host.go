@@ -21,7 +21,9 @@ func (c *step) enrol(e *Enrolled) error {
 		if old.ID == e.Tenant && old.Method == e.Method && old.BillingAnchor == anchor {
 			return nil
 		}
-		return c.refuse(statemachine.ErrIllegal, "there is a tenant of this id")
+		at := func(t time.Time) string { return t.Format(time.RFC3339) }
+		return c.refuse(statemachine.ErrIllegal, fmt.Sprintf("there is a tenant of this id: its method is %v and its billing anchor %s, and not %v and %s",
+			old.Method, at(old.BillingAnchor), e.Method, at(anchor)))
 	}
 	if err := c.version(); err != nil {
 		return err
@@ -73,7 +75,8 @@ func (p *Policy) issue(c *step, e *Issued) error {
 		if amount && (created == old.Since || old.Status() == InvoiceOpen && p.ahead(old.CreatedAt, c.by.At) && created.Before(old.CreatedAt)) {
 			return c.reissue(*old, created)
 		}
-		return c.refuse(statemachine.ErrIllegal, "there is an invoice of this id, of another amount or time")
+		return c.refuse(statemachine.ErrIllegal, fmt.Sprintf("there is an invoice of this id: it is of %d and from %s, and not of %d and from %s",
+			old.Issued, old.CreatedAt.Format(time.RFC3339Nano), e.Amount, created.Format(time.RFC3339Nano)))
 	}
 	if e.Taken != "" && e.Taken != c.Old.Tenant.ID {
 		return c.refuse(statemachine.ErrIllegal, "tenant "+statemachine.Bounded(e.Taken, MaxID)+" has an invoice of this id")

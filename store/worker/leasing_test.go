@@ -3,6 +3,7 @@ package worker_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,6 +35,11 @@ func TestALeaseLastsTwoCalls(t *testing.T) {
 		err := worker.Run(ctx, brief{tt.lease}, func(context.Context, int) int { return 0 }, worker.Options[int, int]{CallTimeout: tt.call})
 		if !errors.Is(err, tt.want) {
 			t.Errorf("a lease of %v and calls of %v: %v, expected %v", tt.lease, tt.call, err, tt.want)
+		}
+		for _, field := range []string{"Policy.Lease", "Policy.CheckEvery", "Options.CallTimeout", tt.lease.String(), tt.call.String()} {
+			if err != nil && !strings.Contains(err.Error(), field) {
+				t.Errorf("it does not name %s: %v", field, err)
+			}
 		}
 	}
 }

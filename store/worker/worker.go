@@ -172,8 +172,8 @@ func Ready[W, R any](source Source[W, R], handle func(context.Context, W) R, opt
 		}
 	}
 	if lease != 0 && lease < 2*o.CallTimeout {
-		return nil, fmt.Errorf("%w: the shortest lease of the source is %v, worker.Options.CallTimeout is %v: "+
-			"a lease lasts two calls at least, since one that is slow would lose it",
+		return nil, fmt.Errorf("%w: the shortest lease of the source is %v (Policy.Lease; of look-ups of withdrawals Policy.CheckEvery, of "+
+			"dunning Policy.Hold), worker.Options.CallTimeout is %v: a lease lasts two calls at least, since one that is slow would lose it",
 			statemachine.ErrInvalid, lease, o.CallTimeout)
 	}
 	return func(ctx context.Context) error { return run(ctx, source, handle, o, lease) }, nil
