@@ -22,8 +22,8 @@ func (c *step) enrol(e *Enrolled) error {
 			return nil
 		}
 		at := func(t time.Time) string { return t.Format(time.RFC3339) }
-		return c.refuse(statemachine.ErrIllegal, fmt.Sprintf("there is a tenant of this id: its method is %v and its billing anchor %s, and not %v and %s",
-			old.Method, at(old.BillingAnchor), e.Method, at(anchor)))
+		return c.refuse(statemachine.ErrIllegal, fmt.Sprintf(
+			"there is a tenant of this id: its method is %v and its billing anchor %s, and not %v and %s", old.Method, at(old.BillingAnchor), e.Method, at(anchor)))
 	}
 	if err := c.version(); err != nil {
 		return err
