@@ -23,7 +23,8 @@ func (c *step) enrol(e *Enrolled) error {
 		}
 		at := func(t time.Time) string { return t.Format(time.RFC3339) }
 		return c.refuse(statemachine.ErrIllegal, fmt.Sprintf(
-			"there is a tenant of this id: its method is %v and its billing anchor %s, and not %v and %s", old.Method, at(old.BillingAnchor), e.Method, at(anchor)))
+			"there is a tenant of this id: its method is %v and its billing anchor %s, and not %v and %s",
+			old.Method, at(old.BillingAnchor), e.Method, at(anchor)))
 	}
 	if err := c.version(); err != nil {
 		return err
