@@ -287,6 +287,12 @@ func (c *step) refuseRequest(err error, reason string) error {
 	r := &c.Old.Request
 	if r.Status == 0 {
 		r = &Request{ID: c.New.Request.ID}
+		switch e := c.ev.(type) { // which may be refused before its request is made
+		case Submitted:
+			r.ID = e.Request
+		case Imported:
+			r.ID = e.Request
+		}
 	}
 	return &statemachine.Refusal{Err: err, Machine: RequestMachine.Name(), ID: r.ID.String(), State: r.Status.String(),
 		Event: c.event(), Reason: reason}

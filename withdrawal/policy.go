@@ -50,7 +50,9 @@ type Policy struct {
 // Chain is what the rules need to know of a chain.
 type Chain struct {
 	// Nonces: transactions of a wallet are numbered and mined in that order.
-	// Executions are then sequential per hot wallet.
+	// Executions are then sequential per hot wallet. It is true by default: false for a chain
+	// whose transactions spend inputs, such as Bitcoin. In a Chain that a host makes itself for
+	// Policy.Chains it is false unless it is set.
 	Nonces bool
 	// Confirmations is the depth, head - block + 1, at which evidence is
 	// final. At least 1.

@@ -264,6 +264,14 @@ func TestAnotherSubmissionOfAnID(t *testing.T) {
 			}
 		}
 	}
+	forbidden := submitted(t0)
+	forbidden.Role = withdrawal.Approver
+	imported := withdrawal.Imported{By: forbidden.By, Request: req}
+	for _, ev := range []withdrawal.Event{forbidden, imported} {
+		if _, err := policy.ApplyAt(withdrawal.Withdrawal{}, ev, t0); !errors.Is(err, statemachine.ErrForbidden) || !strings.Contains(err.Error(), req.String()) {
+			t.Errorf("%T: what is refused before it is made is not named: %v", ev, err)
+		}
+	}
 	for name, set := range map[string]func(*withdrawal.Submitted){
 		"User":  func(e *withdrawal.Submitted) { e.User = uuid.Nil },
 		"Asset": func(e *withdrawal.Submitted) { e.Asset = uuid.Nil }, "Chain": func(e *withdrawal.Submitted) { e.Chain = uuid.Nil },

@@ -294,3 +294,37 @@ func TestAlertsOfWalletAndDatabase(t *testing.T) {
 		}
 	})
 }
+
+// What a restored database has forgotten comes back with its hold, in one commit, and once. Where too little is available,
+// since what paid for it is forgotten too, nothing is stored until that is back.
+func TestImportedWithItsHold(t *testing.T) {
+	onEach(t, func(t *testing.T, s *service) {
+		user, err := customer("ann")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ann := user.String()
+		e := withdrawal.Imported{By: house, Request: user, User: user, Asset: asset,
+			Chain: chainID, ToAddress: "0x1", Amount: "0.000001", Decimals: decimals, Job: user, AssetOnChain: asset,
+			Hash: "0xlost", Nonce: 7, HasNonce: true}
+		if err := s.bring(t.Context(), e); !errors.Is(err, errFunds) {
+			t.Fatalf("before the deposit is back: %v", err)
+		}
+		if _, err := s.withdrawals.Get(t.Context(), user); !errors.Is(err, statemachine.ErrNotFound) {
+			t.Fatalf("the request is there without its hold: %v", err)
+		}
+		if err := s.post(t, fund("a deposit", ann, "1000")); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := s.bring(t.Context(), e); err != nil {
+				t.Fatal(err)
+			}
+			s.has(t, available(ann), 900)
+			s.has(t, held(ann), 100)
+			if a, err := s.audit(t.Context()); err != nil || len(a.Wrong) > 0 {
+				t.Fatalf("%+v, %v", a, err)
+			}
+		}
+	})
+}

@@ -39,6 +39,18 @@ func (s *service) withdraw(ctx context.Context, order withdrawal.Submitted) (w w
 	return w, err
 }
 
+// bring says of a request that a restored database has forgotten, or that failed in it, which transaction pays it, and
+// sets the amount aside, in one commit: Imported takes no hold in a book. A hold that the copy has is found by its key.
+func (s *service) bring(ctx context.Context, e withdrawal.Imported) error {
+	return s.db.UpdateTx(ctx, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit) error {
+		w, err := s.withdrawals.Within(unit).Import(ctx, e)
+		if err != nil {
+			return err
+		}
+		return post(ctx, tx, hold(&w.Request))
+	})
+}
+
 // giveBack is called by [follow.RefundDue] for what has ended unpaid, once nothing of it
 // can be paid any more. The release and Refunded are one commit: from then on nobody
 // orders the request again.
