@@ -88,6 +88,11 @@
 // vault's own history, count from RecoveredAt + Lease + CallTimeout on. Before a store is restored,
 // end the processes that worked on it, or make sure that its clock is not set forward until then.
 //
+// A deposit that is on no file after a restore may have been paid before it, and is looked back for, if
+// its block is not younger than RecoveredAt + [Policy].WaterlineMargin; of a credit it is a day more. So the store's
+// clock is right, to less than that margin, when Restored is said: a clock that is further behind then, and
+// is set right afterwards, takes what came in last before the restore for new.
+//
 // # Storing a change
 //
 // A record whose version changed is written where the version in Old still

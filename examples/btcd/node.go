@@ -34,8 +34,6 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("node: %s (%d)", e.Message, e.Code) }
 
-var client = &http.Client{Timeout: 20 * time.Second}
-
 func (r rpc) call(ctx context.Context, method string, result any, params ...any) error {
 	if params == nil {
 		params = []any{}
@@ -49,7 +47,7 @@ func (r rpc) call(ctx context.Context, method string, result any, params ...any)
 		return err
 	}
 	req.SetBasicAuth(rpcUser, rpcPassword)
-	resp, err := client.Do(req)
+	resp, err := http.DefaultClient.Do(req) // for as long as ctx lasts: a node on a busy machine is slow, and one that is killed hangs up
 	if err != nil {
 		return err
 	}
