@@ -49,7 +49,7 @@ func (c *Console) home(r *request) error {
 	recent := slices.DeleteFunc(lines, func(l statemachine.JournalLine) bool { return s.At.Sub(l.At) > time.Hour })
 	var machines []machine
 	var waits, money []fact
-	ages := map[string]time.Duration{}
+	ages, sums := map[string]time.Duration{}, map[string]int64{}
 	for _, one := range c.numbers.Samples(r.Context()) {
 		of := map[string]string{}
 		for _, l := range one.Labels {
@@ -67,7 +67,8 @@ func (c *Console) home(r *request) error {
 				waits = append(waits, fact{"oldest " + of["kind"], of["domain"], ago(time.Duration(n * float64(time.Second)))})
 			}
 		case "settle_stuck", "settle_in_review", "settle_incidents_open":
-			if one.Value != "0" {
+			n, _ := strconv.ParseInt(one.Value, 10, 64)
+			if sums[one.Name] += n; n != 0 {
 				what := strings.ReplaceAll(strings.TrimPrefix(one.Name, "settle_"), "_", " ")
 				waits = append(waits, fact{strings.TrimSpace(what + " " + of["kind"]), of["domain"], one.Value})
 			}
@@ -90,7 +91,8 @@ func (c *Console) home(r *request) error {
 	}
 	r.again()
 	return r.page(http.StatusOK, "home", "Overview", map[string]any{"Stats": s, "Alerts": s.Alerts(c.o.Limits), "Stopped": stopped,
-		"On": switches.On, "Machines": machines, "Waits": waits, "Money": money, "Ages": ages, "Oldest": oldest, "Recent": recent,
+		"On": switches.On, "Review": sums["settle_in_review"], "Stuck": sums["settle_stuck"], "Incidents": sums["settle_incidents_open"],
+		"Machines": machines, "Waits": waits, "Money": money, "Ages": ages, "Oldest": oldest, "Recent": recent,
 		"Kinds":    c.o.Services.Kinds(),
 		"MayStart": domain(r.by.Can.Operate, store.DomainSwitches)})
 }

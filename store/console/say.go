@@ -60,7 +60,7 @@ func (c *Console) confirm(r *request, code int, is *ops.Item, o ops.Offer, typed
 	}
 	return r.page(code, "form", o.As()+"?", map[string]any{"Is": is.Masked(), "O": o, "Fields": fields, "Version": version,
 		"Shown": len(is.Trail), "Typed": typed, "Err": refused, "Sure": typed != nil && refused == nil,
-		"NeedsReason": o.Fields["Reason"] == ops.Typed, "Explained": len(ops.Explain(o.Explained())) > 0})
+		"Explained": ops.Explain(o.Explained())})
 }
 
 // say sends an event with the fields, the version and the digest of the form. What has evidence is tried first and

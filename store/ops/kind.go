@@ -71,7 +71,8 @@ type Line struct {
 	Machine, From, Trigger, To string
 	Version                    int64
 	At                         time.Time
-	Lasted                     time.Duration // how long the state of To lasted; 0: it lasts still
+	Lasted                     time.Duration // how long the state of To lasted
+	Stands                     bool          // it lasts still
 	Actor, Role, Reason        string
 }
 
@@ -324,7 +325,7 @@ func lines[ID comparable](trail []statemachine.Transition[ID]) (all []Line) {
 func (is *Item) tell(err error, parts ...[]Line) error {
 	for _, part := range parts {
 		for i := range part {
-			if i+1 < len(part) {
+			if part[i].Stands = i+1 == len(part); !part[i].Stands {
 				part[i].Lasted = part[i+1].At.Sub(part[i].At)
 			}
 		}
