@@ -29,7 +29,7 @@ func (a *app) reads(root *cobra.Command) {
 		RunE: func(_ *cobra.Command, args []string) error { return a.explain(strings.Join(args, " ")) }})
 	a.lists(root)
 	a.command(root, "show ID", "A withdrawal, by its id or that of its job", 1, a.show)
-	a.command(root, "find TEXT", "Withdrawals by id, job, hash in any spelling, or user", 1, a.find)
+	a.command(root, "find TEXT", "Records of any domain by id, job, hash in any spelling, or user", 1, a.find)
 	a.command(root, "trail ID", "The history of a withdrawal or a job, held against what is stored", 1, a.trail)
 	a.command(root, "next ID", "What a withdrawal waits for, and who moves it on", 1, a.next)
 	a.command(root, "incidents", "Incidents of withdrawals and discrepancies of swaps that are open", 0, a.incidents)
@@ -56,6 +56,7 @@ func (a *app) reads(root *cobra.Command) {
 	root.AddCommand(&cobra.Command{Use: "doctor", Short: "Whether the database keeps what settle needs of it (exit 7)",
 		RunE: func(c *cobra.Command, _ []string) error { return a.doctor(c.Context()) }})
 	a.migrates(root)
+	a.desks(root)
 }
 
 func (a *app) status(ctx context.Context, _ []string) error {
@@ -374,34 +375,20 @@ func (a *app) sentence(ctx context.Context, w *withdrawal.Withdrawal) error {
 }
 
 func (a *app) find(ctx context.Context, args []string) error {
-	if err := a.withdrawals(ctx); err != nil {
-		return err
+	found, err := a.Find(ctx, args[0])
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("%w: nothing is known as %q", statemachine.ErrNotFound, args[0])
 	}
-	if id, err := uuid.Parse(args[0]); err == nil {
-		w, err := a.get(ctx, args[0])
-		if err == nil {
-			return a.row(&w)
-		}
-		if !errors.Is(err, statemachine.ErrNotFound) {
+	for _, f := range found {
+		if err != nil {
 			return err
 		}
-		page, err := a.Withdrawals.List(ctx, store.ListWithdrawals{Filter: withdrawal.Filter{User: id}, Backwards: true, Limit: 50})
-		if err != nil || len(page) == 0 {
-			return cmp.Or(err, fmt.Errorf("%w: %s is no request, job or user", statemachine.ErrNotFound, id))
+		if f.Kind.Name != "withdrawal" {
+			err = a.print(map[string]string{"kind": f.Kind.Name, "id": f.ID}, "%s %s", f.Kind.Name, f.ID)
+			continue
 		}
-		for i := range page {
-			err = cmp.Or(err, a.row(&page[i]))
-		}
-		return err
-	}
-	found, err := a.Withdrawals.ByHash(ctx, args[0])
-	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("%w: no transaction %q is on file", statemachine.ErrNotFound, args[0])
-	}
-	for _, id := range found {
-		w, bad := a.Withdrawals.Get(ctx, id)
-		err = cmp.Or(err, bad)
-		if err == nil {
+		w, bad := a.get(ctx, f.ID)
+		if err = bad; err == nil {
 			err = a.row(&w)
 		}
 	}

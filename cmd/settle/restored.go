@@ -27,6 +27,7 @@ func (a *app) restores(root *cobra.Command) {
 	a.opens(c)
 	a.tells(c)
 	a.explains(c)
+	a.swapsAgain(c)
 }
 
 // begins is steps 2 and 3.
