@@ -58,12 +58,28 @@ var metrics = []metric{
 	{"settle_deposits_satoshi", "gauge", "What these deposits amount to."},
 	{"settle_stats_age_seconds", "gauge", "How old a part of the statistics is; it grows while that part cannot be read."},
 	{"settle_transitions_total", "counter", "Lines of the log that this process has followed."},
+	{"settle_dwells_total", "counter", "States that a record has left, as far as this process followed it into them."},
+	{"settle_dwell_seconds_total", "counter", "How long these states lasted."},
 	{"settle_turns_total", "counter", "Turns of a worker of this process."},
 	{"settle_turn_seconds_total", "counter", "Time of these turns."},
 	{"settle_handled_total", "counter", "Items whose result was stored."},
 	{"settle_handle_seconds_total", "counter", "Time from the claim of these items to the stored result."},
 	{"settle_lost_total", "counter", "Items whose lease was lost."},
 	{"settle_refused_total", "counter", "Results that the store refused."},
+}
+
+// MetricName is one metric by its name, for an exporter of another kind.
+type MetricName struct {
+	Name, Help string
+	Counter    bool // else it is a gauge
+}
+
+// MetricNames are all metrics.
+func MetricNames() (all []MetricName) {
+	for _, m := range metrics {
+		all = append(all, MetricName{m.name, m.help, m.kind == "counter"})
+	}
+	return all
 }
 
 // samples collects what statistics say.
@@ -246,7 +262,10 @@ type Metrics struct {
 	last     Statistics
 	readAt   map[string]time.Time
 	counters map[string]*counter
+	since    [2]map[record]time.Time // when records entered their states: the latest ones, and those of before
 }
+
+type record struct{ machine, id string }
 
 type counter struct {
 	sample Sample
@@ -342,11 +361,34 @@ func (m *Metrics) count(n float64, name string, labels ...string) {
 	m.counters[key].value += n
 }
 
+// maxSince bounds the records of which [Metrics.Lines] knows when they entered their state: of twice as many at most. What
+// is forgotten is not counted when it leaves its state.
+const maxSince = 50_000
+
+// entered notes when a record entered a state, and returns when it entered the one before; zero: not known.
+func (m *Metrics) entered(r record, at time.Time) (before time.Time) {
+	m.Lock()
+	defer m.Unlock()
+	before, known := m.since[0][r]
+	if !known {
+		before = m.since[1][r]
+	}
+	if m.since[0] == nil || len(m.since[0]) >= maxSince {
+		m.since[1], m.since[0] = m.since[0], map[record]time.Time{}
+	}
+	m.since[0][r] = at
+	return before
+}
+
 // Lines counts lines of the log, such as a consumer of package follow or [follow.Plain] gives.
 // Each process that follows counts what it was given; sum over processes where they share a cursor.
 func (m *Metrics) Lines(lines []follow.Line) {
 	for _, l := range lines {
 		m.count(1, "settle_transitions_total", "machine", l.Machine, "from", l.From, "trigger", l.Trigger, "to", l.To)
+		if before := m.entered(record{l.Machine, l.ID}, l.At); !before.IsZero() {
+			m.count(1, "settle_dwells_total", "machine", l.Machine, "state", l.From)
+			m.count(max(0, l.At.Sub(before).Seconds()), "settle_dwell_seconds_total", "machine", l.Machine, "state", l.From)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -59,8 +60,10 @@ func (h *house) busy() *Metrics {
 	hooks.Stored(worker.Item[string]{}, 1500*time.Millisecond)
 	hooks.Lost(worker.Item[string]{}, nil)
 	hooks.Refused(worker.Item[string]{}, "", nil)
-	created := statemachine.Transition[string]{Machine: "withdrawal_job", From: "none", Trigger: "create", To: "pending"}
-	m.Lines([]follow.Line{{Transition: created}})
+	created := statemachine.Transition[string]{Machine: "withdrawal_job", ID: "1", From: "none", Trigger: "create", To: "pending", At: h.now}
+	claimed := statemachine.Transition[string]{Machine: "withdrawal_job", ID: "1", From: "pending", Trigger: "claim", To: "processing",
+		At: h.now.Add(3 * time.Second)}
+	m.Lines([]follow.Line{{Transition: created}, {Transition: claimed}})
 	return m
 }
 
@@ -109,30 +112,92 @@ func TestRulesAreOfMetrics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := 0
+	watched := map[string]bool{}
 	for line := range strings.Lines(string(rules)) {
 		expr, is := strings.CutPrefix(strings.TrimSpace(line), "expr: ")
 		if !is {
 			continue
 		}
-		for _, name := range regexp.MustCompile(`settle_\w+`).FindAllString(expr, -1) {
-			found++
-			m := regexp.MustCompile(` ` + name + `\{(.*)\}\n`).FindSubmatch(names)
-			if m == nil {
-				t.Errorf("%s is in no golden file", name)
-				continue
+		for _, bad := range unserved(string(names), expr, watched) {
+			t.Error(bad)
+		}
+	}
+	if len(watched) < 10 {
+		t.Errorf("only %d metrics are watched", len(watched))
+	}
+}
+
+// What a dashboard shows is served, and each query of it names its metrics and labels as the golden file has them.
+func TestDashboardIsOfMetrics(t *testing.T) {
+	text, err := os.ReadFile("../../docs/dashboard.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var board struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(text, &board); err != nil {
+		t.Fatal(err)
+	}
+	names, err := os.ReadFile("testdata/names.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, p := range board.Panels {
+		if len(p.Targets) == 0 {
+			t.Errorf("%s shows nothing", p.Title)
+		}
+		for _, q := range p.Targets {
+			for _, bad := range unserved(string(names), q.Expr, shown) {
+				t.Errorf("%s: %s", p.Title, bad)
 			}
-			for _, used := range regexp.MustCompile(`(?:by \(([^)]*)\)|(\w+)=")`).FindAllStringSubmatch(expr, -1) {
-				for _, label := range strings.Split(used[1]+used[2], ", ") {
-					if !slices.Contains(strings.Split(string(m[1]), ","), label) {
-						t.Errorf("%s: %s has no label %s", expr, name, label)
-					}
+		}
+	}
+	for _, m := range metrics {
+		if !shown[m.name] {
+			t.Errorf("no panel shows %s", m.name)
+		}
+	}
+}
+
+// unserved names the metrics and labels of a query that the golden file does not have.
+func unserved(names, expr string, shown map[string]bool) (bad []string) {
+	for _, name := range regexp.MustCompile(`settle_\w+`).FindAllString(expr, -1) {
+		shown[name] = true
+		m := regexp.MustCompile(` ` + name + `\{(.*)\}\n`).FindStringSubmatch(names)
+		if m == nil {
+			bad = append(bad, name+" is in no golden file")
+			continue
+		}
+		for _, used := range regexp.MustCompile(`(?:by \(([^)]*)\)|(\w+)=")`).FindAllStringSubmatch(expr, -1) {
+			for _, label := range strings.Split(used[1]+used[2], ", ") {
+				if !slices.Contains(strings.Split(m[1], ","), label) {
+					bad = append(bad, fmt.Sprintf("%s: %s has no label %s", expr, name, label))
 				}
 			}
 		}
 	}
-	if found < 10 {
-		t.Errorf("only %d metrics are watched", found)
+	return bad
+}
+
+// A process that follows many records forgets some, and never counts a time that it does not know.
+func TestDwellIsBounded(t *testing.T) {
+	m := NewMetrics(Services{}, DefaultLimits())
+	for n := range 3 * maxSince {
+		m.entered(record{"m", fmt.Sprint(n)}, noon)
+	}
+	if n := len(m.since[0]) + len(m.since[1]); n > 2*maxSince || n < maxSince {
+		t.Errorf("%d records are known", n)
+	}
+	if before := m.entered(record{"m", "0"}, noon); !before.IsZero() {
+		t.Errorf("what is forgotten entered its state at %v", before)
+	}
+	if before := m.entered(record{"m", fmt.Sprint(3*maxSince - 1)}, noon); !before.Equal(noon) {
+		t.Errorf("the latest entered its state at %v", before)
 	}
 }
 
