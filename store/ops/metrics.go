@@ -255,8 +255,10 @@ type Metrics struct {
 	limits Limits
 	now    func() time.Time
 
-	reading sync.Mutex // of triedAt, and whoever writes last
+	reading sync.Mutex // of what follows
 	triedAt time.Time
+	expired bool
+	done    chan struct{} // closed by the reading that is under way; nil: none is
 
 	sync.Mutex
 	last     Statistics
@@ -324,21 +326,41 @@ func (m *Metrics) Statistics(ctx context.Context) Statistics {
 func (m *Metrics) Expire() {
 	m.reading.Lock()
 	defer m.reading.Unlock()
-	m.triedAt = time.Time{}
+	m.expired = !m.triedAt.IsZero()
 }
 
-// refresh reads statistics that are old. While one caller reads, the others wait for it.
+// patience is how long a caller who has older numbers waits for new ones.
+const patience = 100 * time.Millisecond
+
+// refresh reads statistics that are old. One reading is under way at a time; all wait for the first one of all, and for a
+// later one no longer than patience: what is slow or locked shows the numbers of before, with their age.
 func (m *Metrics) refresh(ctx context.Context) {
 	m.reading.Lock()
-	defer m.reading.Unlock()
-	began := m.now()
-	if !m.triedAt.IsZero() && began.Sub(m.triedAt) < again {
+	first := m.triedAt.IsZero() && !m.expired
+	if !first && !m.expired && m.now().Sub(m.triedAt) < again {
+		m.reading.Unlock()
 		return
 	}
-	got := m.read(context.WithoutCancel(ctx), m.last)
-	m.triedAt = m.now() // whoever has waited for a part that is locked does not wait for it once more
+	if m.done == nil {
+		m.done = make(chan struct{})
+		go m.readAll(context.WithoutCancel(ctx))
+	}
+	done := m.done
+	m.reading.Unlock()
+	if first {
+		<-done
+		return
+	}
+	select {
+	case <-done:
+	case <-time.After(patience):
+	}
+}
+
+func (m *Metrics) readAll(ctx context.Context) {
+	began := m.now()
+	got := m.read(ctx, m.last) // written by the reading that is under way alone
 	m.Lock()
-	defer m.Unlock()
 	m.last = got
 	for _, name := range Parts {
 		failed := slices.ContainsFunc(got.Failed, func(f Failure) bool { return f.Part == name })
@@ -346,6 +368,12 @@ func (m *Metrics) refresh(ctx context.Context) {
 			m.readAt[name] = began
 		}
 	}
+	m.Unlock()
+	m.reading.Lock()
+	defer m.reading.Unlock()
+	m.triedAt, m.expired = m.now(), false
+	close(m.done)
+	m.done = nil
 }
 
 // count adds to a counter.

@@ -229,3 +229,6 @@ func Both(t *testing.T, test func(*testing.T, *House)) {
 
 // Claimed are the events by which payer-1 takes a request.
 func Claimed() []withdrawal.Event { return append(queued(), withdrawal.Claimed{By: payer}) }
+
+// Queued are the events by which a request has a job that nobody has taken.
+func Queued() []withdrawal.Event { return queued() }
