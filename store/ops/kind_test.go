@@ -141,7 +141,12 @@ func TestFormsTakeWhatTheyAskFor(t *testing.T) {
 	h.Check(err)
 	is, err := k.Get(t.Context(), w.Request.ID.String())
 	h.Check(err)
-	for _, fields := range []map[string]string{{"Actor": "somebody"}, {"Job": w.Job.ID.String()}, {"Already": "yes"}, {"Nonce": "many"}, {"Raw": "xyz"}} {
+	taken := map[string]string{"Reason": "it is in block 7", "Hash": "0xabc"}
+	if _, err := k.Try(t.Context(), is, ops.Said{Action: "Sent", Actor: "olga", Version: is.Job, Fields: taken}); err != nil {
+		t.Fatal(err)
+	}
+	for _, fields := range []map[string]string{{"Actor": "somebody"}, {"Job": w.Job.ID.String()}, {"Sent": "no"}, {"Nonce": "many"}, {"Raw": "xyz"}} {
+		maps.Copy(fields, taken)
 		if _, err := k.Try(t.Context(), is, ops.Said{Action: "Sent", Actor: "olga", Version: is.Job, Fields: fields}); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Errorf("%v: %v", fields, err)
 		}
