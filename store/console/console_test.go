@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -525,6 +526,40 @@ func TestStopWorksWhileStatisticsAreLocked(t *testing.T) {
 	}
 	if got := d.ask("GET", "/review", nil); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "Cannot be read") {
 		t.Errorf("a list that is locked: %d", got.Code)
+	}
+}
+
+// A user of the database who may only read looks at every page, and reveals nothing, since the journal cannot have it.
+func TestWhoMayOnlyRead(t *testing.T) {
+	d := deskOf(opstest.New(t, sqlstore.Postgres))
+	d.HotWallet()
+	records := d.Others()
+	w := d.Review()
+	records["withdrawal"] = w.Request.ID.String()
+	db, err := sql.Open("pgx", pgtest.With(t, d.URL, "default_transaction_read_only", "on"))
+	d.Check(err)
+	defer db.Close()
+	s, err := sqlstore.Open(t.Context(), db, sqlstore.Postgres, d.Opts)
+	d.Check(err)
+	defer s.Close()
+	services, err := ops.NewServices(s, opstest.Policies())
+	d.Check(err)
+	services.WalletIDs = d.WalletIDs
+	d.Services = services
+	reads := deskOf(d.House)
+	reads.who.Can = Can{Reveal: true, Stop: true, Operate: all, Lease: all}
+	pages := []string{"/", "/review", "/stuck", "/incidents", "/wallets", "/journal", "/stop", "/find?q=" + w.Job.ID.String()}
+	for kind, id := range records {
+		pages = append(pages, path(kind, id), "/list/"+kind)
+	}
+	for _, page := range append(pages, path("withdrawal", w.Request.ID.String())+"/NotSent") {
+		if got := reads.ask("GET", page, nil); got.Code != http.StatusOK && got.Code != http.StatusSeeOther {
+			t.Errorf("%s: %d %s", page, got.Code, got.Body)
+		}
+	}
+	if got := reads.ask("POST", path("withdrawal", w.Request.ID.String())+"/reveal", nil); got.Code == http.StatusOK ||
+		strings.Contains(got.Body.String(), opstest.Payee) {
+		t.Errorf("it reveals: %d", got.Code)
 	}
 }
 
