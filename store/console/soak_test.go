@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/ops/opstest"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/withdrawal"
@@ -108,13 +107,12 @@ func TestPagesBesideAMillion(t *testing.T) {
 				t.Errorf("%s took %v", page, took)
 			}
 		}
-		if s := d.console.numbers.Statistics(t.Context()); s.Err() != nil || s.Withdrawals.InReview != 1_001 {
-			t.Errorf("the statistics are %+v, %v", s.Withdrawals, s.Err())
-		}
-		page, err := d.Withdrawals.List(t.Context(), store.ListWithdrawals{Limit: 1})
+		began := time.Now() // statistics count every state, so they take their time beside a million; no page waits for them
+		stats, err := d.Withdrawals.Stats(t.Context(), 24*time.Hour)
 		d.Check(err)
-		if len(page) != 1 {
-			t.Errorf("%+v", page)
+		t.Logf("statistics of withdrawals: %v", time.Since(began).Round(time.Millisecond))
+		if stats.InReview != 1_001 {
+			t.Errorf("%d are in review", stats.InReview)
 		}
 	})
 }

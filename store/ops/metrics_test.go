@@ -242,6 +242,36 @@ func TestMetricsSurviveTheIncident(t *testing.T) {
 	}
 }
 
+// Whoever has older numbers does not wait for a reading that hangs, and no second reading is begun beside it.
+func TestOldNumbersAreAnsweredAtOnce(t *testing.T) {
+	now, reads := noon, 0
+	hangs := make(chan struct{})
+	m := NewMetrics(Services{}, DefaultLimits())
+	m.now = func() time.Time { return now }
+	m.read = func(_ context.Context, last Statistics) Statistics {
+		if reads++; reads > 1 {
+			<-hangs
+			last.At = noon.Add(time.Minute)
+		}
+		return last
+	}
+	m.Samples(t.Context())
+	m.Expire()
+	for range 2 { // a call that waited for the reading would never end
+		if s := m.Statistics(t.Context()); !s.At.IsZero() {
+			t.Errorf("the numbers are of %v", s.At)
+		}
+	}
+	m.reading.Lock()
+	done := m.done
+	m.reading.Unlock()
+	close(hangs)
+	<-done
+	if s := m.Statistics(t.Context()); s.At.IsZero() || reads != 2 {
+		t.Errorf("after it the numbers are of %v, by %d readings", s.At, reads)
+	}
+}
+
 // A part that is locked keeps no other back, is named, and is what it was before.
 func TestWhatIsLockedIsAsItWas(t *testing.T) {
 	h := newHouse(t, sqlstore.Postgres)
