@@ -46,7 +46,11 @@ func (a *Action) inputs(choices map[string][]string) (all []Input) {
 		in := Input{Name: name}
 		switch at := of; {
 		case from == Choice:
-			in.Choices = append([]string{}, choices[name]...)
+			some, own := choices[a.As()+"."+name] // those of this action, where another has a field of the name too
+			if !own {
+				some = choices[name]
+			}
+			in.Choices = append([]string{}, some...)
 		case at.Kind() == reflect.Bool:
 			in.Choices, in.Needed, in.closed = []string{"yes", "no"}, true, true
 		case at == reflect.TypeFor[time.Time]():

@@ -50,7 +50,7 @@ type Item struct {
 	Unsound  string // why the trail does not replay to the record; empty: it does
 
 	record  map[string]any      // fields of events that the record has
-	choices map[string][]string // fields of events that the record has several of
+	choices map[string][]string // fields of events that the record has several of, see [Action.inputs]
 }
 
 // Field is one fact of a record. Secret is what a thief could use.

@@ -143,7 +143,7 @@ func (s *Services) tenants() *Kind {
 			"paid at", "overpaid by", "error"}}
 		seen := []any{}
 		needs := 0
-		var ids, keys []string
+		var ids, keys, paid []string
 		for i := range a.Invoices {
 			n := &a.Invoices[i]
 			if t.NeedsOperator(n, now) {
@@ -153,7 +153,7 @@ func (s *Services) tenants() *Kind {
 			invoices.Rows = append(invoices.Rows, row(n.ID, n.Status(), n.Amount, n.Issued, n.CreatedAt, n.Charge, n.ChargeKey, n.ChargeAt, n.PaidAt,
 				strings.Join(over, ", "), Masked(n.PaymentError)))
 			seen, ids = append(seen, n.ID, n.Version), append(ids, n.ID)
-			if keys = append(keys, over...); n.ChargeKey != "" {
+			if paid = append(paid, over...); n.ChargeKey != "" {
 				keys = append(keys, n.ChargeKey)
 			}
 			trail, err := s.Tenants.InvoiceTrail(ctx, n.ID)
@@ -172,7 +172,7 @@ func (s *Services) tenants() *Kind {
 			is.Sentence = "Nothing is owed: nobody has to move it on."
 		}
 		is.Tables = []Table{invoices}
-		is.choices = map[string][]string{"Invoice": ids, "Key": keys}
+		is.choices = map[string][]string{"Invoice": ids, "Key": keys, "Acknowledged.Key": paid}
 		is.digest(seen...)
 		return is, nil
 	}

@@ -90,16 +90,16 @@ func direction[A any, P swapped[A]](s *Services, name string, of swaps[A], own f
 		own(is, &a)
 		intents := Table{Name: "Outbounds", Columns: []string{"number", "action", "attempt", "chain", "net", "at", "outcome", "transaction",
 			"proof", "to"}}
-		var open, actions []string
+		var numbers, open, actions []string
 		for _, n := range i.Intents {
 			intents.Rows = append(intents.Rows, row(n.Number, n.Action, n.Attempt, n.Chain, units(n.Net), n.At, n.Outcome, n.TxID, n.Proof,
 				Masked(n.Destination)))
-			open = append(open, strconv.FormatInt(n.Number, 10))
+			numbers = append(numbers, strconv.FormatInt(n.Number, 10))
 		}
 		against := Table{Name: "Discrepancies", Columns: []string{"number", "kind", "transaction", "amount", "at", "text", "dealt with by"}}
 		for n, d := range i.Discrepancies {
 			against.Rows = append(against.Rows, row(n+1, d.Kind, d.TxID, units(d.Amount), d.At, d.Text, d.ClosedBy))
-			if d.ClosedAt.IsZero() && len(i.Intents) <= n {
+			if d.ClosedAt.IsZero() {
 				open = append(open, strconv.Itoa(n+1))
 			}
 		}
@@ -107,7 +107,7 @@ func direction[A any, P swapped[A]](s *Services, name string, of swaps[A], own f
 			actions = append(actions, a.String())
 		}
 		is.Tables = []Table{intents, against}
-		is.choices = map[string][]string{"Number": open, "Action": actions}
+		is.choices = map[string][]string{"Number": numbers, "Acknowledged.Number": open, "Action": actions}
 		is.digest(len(i.Intents), len(i.Discrepancies))
 		return is, nil
 	}
