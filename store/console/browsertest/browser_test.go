@@ -182,6 +182,9 @@ func TestPages(t *testing.T) {
 			if !l.eval(`document.scripts.length === 0 && document.querySelectorAll('img[src="x"]').length === 0 && document.title.endsWith("settle")`) {
 				t.Errorf("%s has what others wrote as elements", where)
 			}
+			if !l.eval(`[...document.querySelectorAll("td")].every(e => e.innerText.length < 12 || !e.offsetParent || e.clientWidth >= 90)`) {
+				t.Errorf("%s squeezes a text", where)
+			}
 			if !l.eval(contrast) {
 				t.Errorf("%s: a text does not stand out", where)
 			}
