@@ -98,10 +98,10 @@ type payees struct {
 // up whose a transaction is that is none of the batch.
 func (b *payees) fill(p *withdrawal.Payout, ev withdrawal.BatchEvent) (withdrawal.BatchEvent, error) {
 	var err error
-	p.Level, p.Owner, p.Generation, p.Said = 0, uuid.NullUUID{}, 0, nil
+	p.Level, p.Recovering, p.Owner, p.Generation, p.Said = 0, false, uuid.NullUUID{}, 0, nil
 	ask := func(chain uuid.UUID) error {
 		state, err := b.chains.state(b.tx, switches.Chain(chain))
-		p.Level, p.Generation = state.Level, state.Generation
+		p.Level, p.Recovering, p.Generation = state.Level, state.Recovering, state.Generation
 		return err
 	}
 	switch e := ev.(type) {

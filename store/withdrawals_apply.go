@@ -89,7 +89,7 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 			w.Said, err = b.tx.HotWallets().Statements(w.Request.Chain, 0)
 		}
 	case withdrawal.ProvenDead:
-		if e.Cause == withdrawal.NonceUsed && err == nil && !w.Owner.Valid {
+		if err == nil {
 			w.Said, err = b.tx.HotWallets().Statements(w.Request.Chain, 0)
 		}
 	case withdrawal.Requeued:

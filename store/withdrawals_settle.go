@@ -164,14 +164,34 @@ func copyOf(tx WithdrawalUnit, chain uuid.UUID, generation int64) (c withdrawal.
 	if err != nil {
 		return c, err
 	}
+	inputs := map[uuid.UUID][]string{}
+	err = openOf(tx, chain, func(w *withdrawal.Withdrawal) { inputs[w.Job.Wallet] = append(inputs[w.Job.Wallet], w.Inputs()...) })
+	if err != nil {
+		return c, err
+	}
 	for _, w := range wallets {
-		of := withdrawal.CopyWallet{HotWallet: w}
+		of := withdrawal.CopyWallet{HotWallet: w, Inputs: inputs[w.ID]}
 		if of.KnownDeep, of.First, err = knownDeep(tx, w, c.MadeAt()); err != nil {
 			return c, err
 		}
 		c.Wallets = append(c.Wallets, of)
 	}
 	return c, nil
+}
+
+// openOf reads the withdrawals of a chain that have not ended.
+func openOf(tx WithdrawalUnit, chain uuid.UUID, each func(*withdrawal.Withdrawal)) error {
+	q := ListWithdrawals{Filter: withdrawal.Filter{Chain: chain, Kind: withdrawal.ListOpen}, Limit: MaxPage}
+	for {
+		page, err := tx.Withdrawals().List(q)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		for i := range page {
+			each(&page[i])
+		}
+		q.After = &page[len(page)-1].Request
+	}
 }
 
 // knownOf reads what was said about a chain in a generation and in later ones, and looks up what is on file.
@@ -192,19 +212,12 @@ func knownOf(tx WithdrawalUnit, chain uuid.UUID, generation int64) (c withdrawal
 		return onFile(records, chain, hash, t)
 	}
 	c.MayBe = func(payee string) (all []uuid.UUID, err error) {
-		q := ListWithdrawals{Filter: withdrawal.Filter{Chain: chain, Kind: withdrawal.ListOpen}, Limit: MaxPage}
-		for {
-			page, err := records.List(q)
-			if err != nil || len(page) == 0 {
-				return all, err
+		err = openOf(tx, chain, func(w *withdrawal.Withdrawal) {
+			if r := &w.Request; withdrawal.MayBePaid(r) && withdrawal.SamePayee(r.ToAddress, payee) {
+				all = append(all, r.ID)
 			}
-			for i := range page {
-				if r := &page[i].Request; withdrawal.MayBePaid(r) && withdrawal.SamePayee(r.ToAddress, payee) {
-					all = append(all, r.ID)
-				}
-			}
-			q.After = &page[len(page)-1].Request
-		}
+		})
+		return all, err
 	}
 	return c, nil
 }

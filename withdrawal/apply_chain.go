@@ -268,6 +268,9 @@ func (p *Policy) provenDead(c *step, e *ProvenDead) error {
 	if why := c.unproven(e, i); why != "" {
 		return c.refuse(statemachine.ErrInvalid, why)
 	}
+	if toldPays(c.Old.Said, e.Tx, &c.Old.Request) {
+		return c.refuse(statemachine.ErrInvalid, "it was told as Used, and pays this payee: say its receipt, or PaidBy")
+	}
 	if !final {
 		j.NextCheckAt = c.by.At.Add(p.CheckEvery)
 		return nil
@@ -307,6 +310,9 @@ func (c *step) strayDead(e *ProvenDead, final bool) error {
 		return err
 	}
 	tx := Tx{Hash: s.Hash, Wallet: s.Wallet, Nonce: s.Nonce, HasNonce: s.HasNonce, Input: s.Input}
+	if !(c.paysNothing(e) && statemachine.SameHash(e.Other, s.Hash)) && toldPays(c.Old.Said, s.Hash, &c.Old.Request) {
+		return c.refuse(statemachine.ErrInvalid, "it was told as Used, and pays this payee: say PaidBy, or why it pays nothing")
+	}
 	if why := c.unprovenOf(e, &tx, true); why != "" {
 		return c.refuse(statemachine.ErrInvalid, why)
 	}
@@ -333,6 +339,18 @@ func (c *step) outbound(e *ProvenDead, tx *Tx) {
 func toldUsed(said []Statement, wallet uuid.UUID, nonce uint64, hash string) bool {
 	return slices.ContainsFunc(said, func(s Statement) bool {
 		return s.Says == SaidUsed && s.Wallet == wallet && s.Number == nonce && statemachine.SameHash(s.Hash, hash)
+	})
+}
+
+// toldPays reports whether a transaction was told as [Used], at depth, and pays the payee of a request.
+func toldPays(said []Statement, hash string, r *Request) bool {
+	i := slices.IndexFunc(said, func(s Statement) bool { return s.Says == SaidUsed && statemachine.SameHash(s.Hash, hash) })
+	if i < 0 {
+		return false
+	}
+	paysIt := func(s *Statement) bool { return SamePayee(s.Text, r.ToAddress) }
+	return slices.ContainsFunc(knownOf(said, said[i].Wallet).used, func(tx *usedTx) bool {
+		return statemachine.SameHash(tx.Hash, hash) && slices.ContainsFunc(tx.pays, paysIt)
 	})
 }
 

@@ -74,13 +74,13 @@ func (p *Policy) lateAnswer(c *step, e *Broadcast, d *Attempt) error {
 	return c.park("sent: " + e.Hash)
 }
 
-// Forgot reports whether an answer names an execution that the record does not know: while its chain
-// is recovering, that execution was forgotten by the restore.
+// Forgot reports whether an answer names a transaction that the record does not know, of its latest
+// execution or of a later one: while its chain is recovering, the restore has forgotten what that execution did.
 func (w *Withdrawal) Forgot(e *Broadcast) bool {
-	return e.Fence > w.Job.Lease.Fence && w.find(e.Hash) < 0
+	return e.Fence > 0 && e.Fence >= w.Job.Lease.Fence && w.find(e.Hash) < 0
 }
 
-// forgottenAnswer: a transaction was sent under a fence that the record never gave. It is an incident, and a [Stray] by
+// forgottenAnswer: a transaction was sent that is on no file. It is an incident, and a [Stray] by
 // which the request gets no other execution until the hash is on file or proven dead. Nobody knows which wallet sent
 // it, and so whose its nonce is.
 func (c *step) forgottenAnswer(e *Broadcast) error {

@@ -3,6 +3,7 @@ package withdrawal
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -304,7 +305,7 @@ func (p *Policy) imported(c *step, e *Imported) error {
 			return c.refuseRequest(statemachine.ErrIllegal, "it has had a job: only while its chain is recovering another one was")
 		case c.Old.Job.Live() || c.Old.Job.TxHash != "":
 			return c.refuseRequest(statemachine.ErrIllegal, "a transaction on file is not proven dead")
-		case c.Old.Request.flagged():
+		case c.Old.Request.flagged() && !c.Old.flaggedBy(e.Hash):
 			return c.refuseRequest(statemachine.ErrIllegal, maybePaid)
 		case c.Old.Job.ID == e.Job:
 			return c.refuseRequest(statemachine.ErrInvalid, "this is the job that failed: another one needs its own id")
@@ -356,10 +357,18 @@ func (p *Policy) imported(c *step, e *Imported) error {
 	j.Priority, j.MaxRetries, j.RetryCount = Normal, max(1, p.MaxRetries), 1
 	j.ScheduledAt, j.ScheduledFrom, j.BroadcastAt, j.NextCheckAt = c.by.At, c.by.At, r.CreatedAt, c.by.At
 	c.addTx(tx)
+	c.settle(e.Hash) // a survivor has spoken of it
 	if err := c.moveJob(jobImport, ""); err != nil {
 		return err
 	}
 	return c.moveRequest(onImport, "")
+}
+
+// flaggedBy reports whether all that may have paid the request beside the record is one transaction.
+func (w *Withdrawal) flaggedBy(hash string) bool {
+	r := &w.Request
+	return (r.Mined == "" || statemachine.SameHash(r.Mined, hash)) && (r.Taken == "" || r.Acknowledged) &&
+		!slices.ContainsFunc(w.Strays, func(s Stray) bool { return s.SettledAt.IsZero() && !statemachine.SameHash(s.Hash, hash) })
 }
 
 // importWallet is the only candidate, whatever its status, since a transaction

@@ -28,7 +28,8 @@ type Payout struct {
 	Members []Withdrawal
 	// Level is how far the switch stops the chain, see [Withdrawal].Level: for
 	// BatchPrepared and BatchReplaced.
-	Level switches.Level `json:",omitzero"`
+	Level      switches.Level `json:",omitzero"`
+	Recovering bool           `json:",omitzero"` // the chain, with Level
 	// Owner, Generation and Said are given as those of [Withdrawal] are: for BatchMined of a
 	// transaction that is no version, Generation and Said also for BatchPrepared.
 	Owner      uuid.NullUUID

@@ -22,7 +22,7 @@ import (
 // the batch, by the output that [Payout.PaidOutputs] says.
 func (p Policy) ApplyBatch(b Payout, ev BatchEvent, now time.Time) (BatchChange, error) {
 	c := batchStep{BatchChange: BatchChange{Old: b, New: b}, policy: &p, ev: ev}
-	c.New.Level, c.New.Owner, c.New.Generation, c.New.Said = 0, uuid.NullUUID{}, 0, nil // of this event alone
+	c.New.Level, c.New.Recovering, c.New.Owner, c.New.Generation, c.New.Said = 0, false, uuid.NullUUID{}, 0, nil // of this event alone
 	if err := c.take(now); err != nil {
 		return BatchChange{Old: b, New: b}, err
 	}
@@ -100,7 +100,7 @@ func (c *batchStep) move(t BatchTrigger, reason string) error {
 func (c *batchStep) member(i int, do func(*step) error) error {
 	w := c.New.Members[i]
 	s := step{Old: w, New: w, work: work{ev: c.ev, by: c.by}}
-	s.Old.Level, s.Old.Generation, s.Old.Said = c.Old.Level, c.Old.Generation, c.Old.Said
+	s.Old.Level, s.Old.Recovering, s.Old.Generation, s.Old.Said = c.Old.Level, c.Old.Recovering, c.Old.Generation, c.Old.Said
 	s.by.Version = 0 // the batch's
 	s.New.Owner = uuid.NullUUID{}
 	err := do(&s)

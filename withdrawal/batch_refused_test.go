@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/statemachine"
+	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -250,6 +251,13 @@ func TestBatchSwitchedOff(t *testing.T) {
 	m[1].Wallet = withdrawal.HotWallet{ID: m[1].Job.Wallet, Role: withdrawal.WalletRoleHot, Status: "disabled"}
 	if _, err := policy.ApplyBatch(withdrawal.Payout{Members: m}, batchPrepared(t0, m), t0); !errors.Is(err, withdrawal.ErrOnHold) {
 		t.Errorf("a wallet that is off: %v", err)
+	}
+	for recovering, want := range map[bool]bool{true: true, false: false} {
+		of := withdrawal.Payout{Members: claimedMembers(t, policy, 2), Level: switches.Send, Recovering: recovering}
+		_, err := policy.ApplyBatch(of, batchPrepared(t0, m), t0)
+		if !errors.Is(err, withdrawal.ErrOnHold) || errors.Is(err, withdrawal.ErrUnsettled) != want {
+			t.Errorf("a chain that is stopped, recovering %v: %v", recovering, err)
+		}
 	}
 	p := newPolicy()
 	p.Chain.Paused = true

@@ -8,8 +8,8 @@ import (
 	"github.com/settlehq/settle/withdrawal"
 )
 
-// While a chain is recovering an answer of an execution that the copy does not know is an incident
-// and a stray; while it is not, and under a fence that the copy knows, it is fenced.
+// While a chain is recovering an answer with a transaction that the copy does not know is an incident and a
+// stray, under the copy's latest fence or a later one; while it is not, and under an earlier fence, it is fenced.
 func TestAnAnswerThatWasForgotten(t *testing.T) {
 	for _, tt := range []struct {
 		state      string
@@ -28,7 +28,12 @@ func TestAnAnswerThatWasForgotten(t *testing.T) {
 		{"prepared", 2, true, "", "confirming", true},
 		{"confirming", 2, true, "", "confirming", true},
 		{"confirming", 2, false, "fenced", "", false},
-		{"confirming", 1, true, "fenced", "", false},
+		{"processing", 1, true, "", "processing", false}, // dispatched after the copy was made
+		{"processing", 1, false, "illegal", "", false},
+		{"prepared", 1, true, "", "confirming", true},
+		{"confirming", 1, true, "", "confirming", true}, // replaced after the copy was made
+		{"confirming", 1, false, "fenced", "", false},
+		{"confirming", 0, true, "fenced", "", false},
 		{"confirmed", 2, true, "", "confirmed", false},
 	} {
 		w := states(t)[tt.state]

@@ -1,6 +1,7 @@
 package withdrawal_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -448,5 +450,44 @@ func TestRule8AKnownPaymentOutlivesTheOperatorsAnswer(t *testing.T) {
 		}
 		w.Request.Mined, w.Request.Disproved = "", "" // the hash alone is enough
 		expect(t, policy, w, withdrawal.Requeued{By: by(withdrawal.Operator, at), Job: job1, NotRefunded: true}, "illegal")
+	}
+}
+
+// What was told as used at depth, and pays the payee, is not proven dead, in the file or as a stray: unless an
+// operator says why it pays nothing. The last word counts.
+func TestWhatWasToldAsUsedIsNotProvenDead(t *testing.T) {
+	told := func(hash, payee string) []withdrawal.Statement {
+		return []withdrawal.Statement{saidUsed(7, hash), {Wallet: hot, Says: withdrawal.SaidPays, Hash: hash, Text: payee}}
+	}
+	confirming := states(t)["confirming"]
+	recovering := states(t)["processing"]
+	recovering.Recovering = true
+	sent := run(t, recovering, withdrawal.Broadcast{By: worker(t0), Fence: 2, Hash: "tx1"})
+	payee := confirming.Request.ToAddress
+	gone := dead(t0, "tx1", 3, 7)
+	gone.By = by(withdrawal.Operator, t0)
+	nothing := gone
+	nothing.Other, nothing.Reason = "tx1", "it paid another amount"
+	for _, tt := range []struct {
+		what string
+		w    withdrawal.Withdrawal
+		said []withdrawal.Statement
+		ev   withdrawal.ProvenDead
+		want string // empty: it is dead
+	}{
+		{"on file, nothing was told", confirming, nil, gone, ""},
+		{"on file, told as used", confirming, told("tx1", payee), gone, "invalid"},
+		{"on file, told to pay another", confirming, told("tx1", "another"), gone, ""},
+		{"on file, corrected", confirming, append(told("tx1", payee), saidUsed(7, "tx1")), gone, ""},
+		{"on file, the death was told", confirming, told("other", payee), gone, ""},
+		{"a stray, nothing was told", sent, nil, gone, ""},
+		{"a stray, told as used", sent, told("tx1", payee), gone, "invalid"},
+		{"a stray, looked at", sent, told("tx1", payee), nothing, ""},
+	} {
+		tt.w.Said = tt.said
+		_, err := policy.Apply(tt.w, tt.ev)
+		if refused := tt.want != ""; refused != errors.Is(err, statemachine.ErrInvalid) || !refused && err != nil {
+			t.Errorf("%s: %v", tt.what, err)
+		}
 	}
 }

@@ -33,6 +33,13 @@ func TestWhatWasPaidAfterTheCopyWasMade(t *testing.T) {
 	onChain := run(t, s["confirming"], reverted)
 	flagged := failed
 	flagged.Request.Mined = "elsewhere"
+	survived := failed // a signer that survived has spoken of what it sent for the requeued job
+	survived.Recovering = true
+	survived = run(t, survived, withdrawal.Broadcast{By: worker(t0), Fence: 2, Hash: "x"})
+	paid := run(t, failed, paidBy(t0, withdrawal.Operator, "x"))
+	both := paid
+	both.Recovering = true
+	both = run(t, both, withdrawal.Broadcast{By: worker(t0), Fence: 2, Hash: "y"})
 	refunded := run(t, s["cancelled"], withdrawal.Refunded{By: by(withdrawal.System, t0), Reference: "r"})
 	lacking := died
 	lacking.Txs = nil
@@ -53,6 +60,11 @@ func TestWhatWasPaidAfterTheCopyWasMade(t *testing.T) {
 		{"the transaction that was proven dead", died, importOf("tx1"), nil, nil}, // it is on file: nothing changes
 		{"it reverted, and may still be mined beside another", onChain, importOf("x"), statemachine.ErrIllegal, statemachine.ErrIllegal},
 		{"it may have been paid already", flagged, importOf("x"), statemachine.ErrIllegal, statemachine.ErrIllegal},
+		{"a survivor says that it was sent", survived, importOf("x"), nil, statemachine.ErrIllegal},
+		{"a survivor says that another was sent", survived, importOf("y"), statemachine.ErrIllegal, statemachine.ErrIllegal},
+		{"it is said to be mined", paid, importOf("x"), nil, statemachine.ErrIllegal},
+		{"another is said to be mined", paid, importOf("y"), statemachine.ErrIllegal, statemachine.ErrIllegal},
+		{"it is mined, and another was sent", both, importOf("x"), statemachine.ErrIllegal, statemachine.ErrIllegal},
 		{"it has a job", s["job pending"], importOf("x"), withdrawal.ErrActiveJob, withdrawal.ErrActiveJob},
 		{"it is cancelled", s["cancelled"], importOf("x"), statemachine.ErrIllegal, statemachine.ErrIllegal},
 		{"it is refunded", refunded, importOf("x"), withdrawal.ErrRefunded, withdrawal.ErrRefunded},
@@ -75,6 +87,9 @@ func TestWhatWasPaidAfterTheCopyWasMade(t *testing.T) {
 				if n.Request.Status != withdrawal.RequestQueued || n.Job.Status != withdrawal.JobConfirming || n.Job.ID != job2 || n.Recovering ||
 					len(n.Txs) != len(w.Txs)+1 || len(n.Live()) != 1 || n.Live()[0].Hash != "x" || !n.Live()[0].ByOutput || n.Live()[0].Output != 4 {
 					t.Errorf("it is %v with %+v", n.Request.Status, n.Live())
+				}
+				if n.Request.StraysSent > 0 {
+					t.Errorf("it may have been sent still: %+v", n.Strays)
 				}
 				if done := run(t, n, receipt(t0, "x", 3)); done.Request.Status != withdrawal.RequestCompleted || done.Request.FinalTxHash != "x" {
 					t.Errorf("mined, it is %v", done.Request.Status)

@@ -34,8 +34,9 @@ type (
 		// With neither ([Chain.MinedWithin]): the height of the chain's tip now.
 		Barrier uint64
 		Source  BoundSource `json:",omitzero"`
-		// SignerEnded is required with [SignerList]: each entry of the list since the copy is sent, refused or
-		// cancelled at the signer, so that it sends none of them later, and the transaction of each is told by [Used].
+		// SignerEnded is required with [SignerList], and wherever a signer also sends ([Chain].AnswerWithin): each entry
+		// of its own list since the copy is sent, refused or cancelled at the signer, so that it sends none of them
+		// later, and the transaction of each is told by [Used].
 		SignerEnded bool
 		Reason      string // required: which log, which line
 	}
@@ -390,7 +391,7 @@ func (s *statements) bound(e *Bound) {
 	switch {
 	case !e.Source.Valid():
 		s.bad("the source of the bound is needed")
-	case e.Source == SignerList && !e.SignerEnded:
+	case (e.Source == SignerList || c.AnswerWithin > 0) && !e.SignerEnded:
 		s.bad("SignerEnded is needed: an entry of the signer's list that waits may be sent next week")
 	case c.Nonces && (e.Through < e.From || len(e.Coins) > 0 || e.Barrier != 0),
 		!c.Nonces && (e.Through != 0 || e.From != 0),

@@ -103,6 +103,8 @@ type CopyWallet struct {
 	// in their order.
 	KnownDeep uint64
 	First     uint64 // the lowest nonce on file; counts where KnownDeep is 0 and NextNonce is not
+	// Inputs are the coins that what is live on file spends: they were signed, whatever the bound names.
+	Inputs []string
 }
 
 // MadeAt is the moment at which the copy was made, by the last [BooksRead]; zero if nobody has said it.
@@ -126,6 +128,16 @@ func (w *Withdrawal) Deep(wallet uuid.UUID, nonce uint64, before time.Time) bool
 // SamePayee reports whether two texts name the same payee: they are equal, or are the same
 // hexadecimal digits ([statemachine.HashForm]), as where only one of them has a checksum.
 func SamePayee(a, b string) bool { return statemachine.SameHash(a, b) }
+
+// Inputs returns the coins that what is live on file spends.
+func (w *Withdrawal) Inputs() (all []string) {
+	for _, tx := range w.Live() {
+		if tx.Input != "" && !slices.Contains(all, tx.Input) {
+			all = append(all, tx.Input)
+		}
+	}
+	return all
+}
 
 // MayBePaid reports whether a request has an order to be paid which nobody holds.
 func MayBePaid(r *Request) bool { return r.Status == RequestQueued && !r.Held }
@@ -274,7 +286,7 @@ func (u *unsettled) spent(w *CopyWallet, k *known) {
 		}
 	case SaidCoins:
 		spent := map[string]bool{}
-		coins := slices.Clone(k.coins)
+		coins := slices.Concat(k.coins, w.Inputs)
 		for _, tx := range k.used {
 			coins = append(coins, tx.coins...)
 			for _, coin := range tx.spends {

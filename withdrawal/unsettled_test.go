@@ -179,6 +179,8 @@ func TestWhatStandsOpenAfterARestore(t *testing.T) {
 			withdrawal.Dropped{By: desk, Wallet: aWallet.ID, Tx: "a", Output: 9, Reason: "x"}}, ""},
 
 		{"no coin", spending, withdrawal.CopyWallet{}, []withdrawal.Event{coins()}, ""},
+		{"no coin, and something live is on file", spending, withdrawal.CopyWallet{Inputs: []string{"a:0", "b:0"}},
+			[]withdrawal.Event{coins(), spentBy("t", []string{"a:0"}, nil)}, "coin b:0"},
 		{"two coins", spending, withdrawal.CopyWallet{}, []withdrawal.Event{coins("a:0", "b:1"), spentBy("t", []string{"a:0"}, nil)}, "coin b:1"},
 		{"an own output of what was forgotten", spending, withdrawal.CopyWallet{}, []withdrawal.Event{coins("a:0"), spentBy("t", []string{"a:0"}, []string{"t:1"})}, "coin t:1"},
 		{"which a sweep has spent", spending, withdrawal.CopyWallet{}, []withdrawal.Event{coins("a:0"), spentBy("t", []string{"a:0"}, []string{"t:1"}), spentBy("s", []string{"t:1"}, nil)}, ""},
@@ -241,6 +243,8 @@ func TestWhatIsNoStatement(t *testing.T) {
 	forked.Canonical = "c"
 	guess := through(8, 7)
 	guess.Source = 0
+	sending, ended := numbered, through(1, 0)
+	sending.AnswerWithin, ended.SignerEnded = time.Hour, true
 	list := guess
 	list.Source = withdrawal.SignerList
 	worker := through(1, 0)
@@ -274,6 +278,8 @@ func TestWhatIsNoStatement(t *testing.T) {
 		{"a bound above it", numbered, through(withdrawal.MaxNonce+1, 7), statemachine.ErrInvalid},
 		{"coins on a chain with nonces", numbered, coins("a:0"), statemachine.ErrInvalid},
 		{"a nonce on a chain with inputs", spending, through(1, 0), statemachine.ErrInvalid},
+		{"a signer that also sends, and may send what waits", sending, through(1, 0), statemachine.ErrInvalid},
+		{"a signer that also sends, and nothing waits", sending, ended, nil},
 		{"a barrier on a chain with inputs", spending, windowFrom(1), statemachine.ErrInvalid},
 		{"no barrier on a chain with neither", windowed, coins(), statemachine.ErrInvalid},
 		{"a count at a block that is not deep", numbered, withdrawal.AtDepth{By: desk, Wallet: aWallet.ID, Block: shallow, Next: 1}, statemachine.ErrInvalid},

@@ -205,7 +205,7 @@ func (c *step) start(e *Started) error {
 		is := Of(e.All, c.Old)
 		switch {
 		case e.Moved:
-			return c.refuse(statemachine.ErrIllegal, "the database is not where it was: say first what was lost")
+			return c.refuse(ErrUnsettled, "the database is not where it was: say first what was lost")
 		case !is.Recovering:
 			return nil
 		case e.Scope == Everything:

@@ -57,7 +57,7 @@ func (b *bank) stands(t *testing.T, why string) {
 		t.Errorf("%s: %d are offered, %v", why, len(claimed), err)
 	}
 	end := switches.Started{By: switches.By{Actor: "olga", Role: switches.Operator}, Scope: scope, Recovery: true, Reason: "it looks complete"}
-	if _, err := service.Start(ctx, end); !errors.Is(err, statemachine.ErrIllegal) {
+	if _, err := service.Start(ctx, end); !errors.Is(err, switches.ErrUnsettled) {
 		t.Errorf("%s: the recovery of %s ends: %v", why, scope, err)
 	}
 	stats, err := sqlstore.StatsOf(ctx, b.Store)

@@ -51,6 +51,8 @@ func Settle(t testing.TB, w *store.Withdrawals, chain uuid.UUID) {
 			ev = withdrawal.AtDepth{By: olga, Wallet: o.Wallet, Block: deep, Next: next}
 		case withdrawal.OpenUntold:
 			ev = withdrawal.Used{By: olga, Wallet: o.Wallet, Block: deep, Nonce: o.Number, Tx: fmt.Sprint("used ", o.Number)}
+		case withdrawal.OpenCoin: // of what is out
+			ev = withdrawal.Used{By: olga, Wallet: o.Wallet, Block: deep, Inputs: []string{o.Coin}, Tx: "spends " + o.Coin}
 		default:
 			t.Fatalf("nobody knows what to say of %v", o)
 		}
@@ -312,7 +314,7 @@ func (w *withdrawals) explainedOnce(t *testing.T) {
 		transfers = append(transfers, withdrawal.UsedTransfer{Transfer: withdrawal.Transfer{Output: uint32(output), Payee: of.Request.ToAddress,
 			AssetOnChain: tokenOnChain, AmountRaw: of.Job.AmountRaw}})
 	}
-	transfers[1].AmountRaw = "7" // the payee of both, and another amount
+	transfers[1].AmountRaw = first.Job.AmountRaw // a twin: payee, asset and amount of what the first is paid
 	for _, ev := range []withdrawal.Event{
 		withdrawal.BooksRead{By: olga, Chain: chain, Since: other.Request.CreatedAt, Reason: "x"},
 		withdrawal.Bound{By: olga, Wallet: hot, Through: 1, Source: withdrawal.PayerLog, Reason: "x"},
