@@ -44,6 +44,7 @@ func Batches[T store.BatchUnit](t *testing.T, open func(testing.TB) store.Store[
 		{"a chain with reorgs pays each request once, by whatever batch", of.batchHistories},
 		{"what is asked of many records, some in batches, is what the domain says of each", of.readsInBatches},
 		{"a copy of any commit with batches pays each request once, by the procedure", of.putBack},
+		{"a copy of any commit with batches of which nobody speaks pays each request once, by what is asked", of.unsaid},
 	})
 }
 

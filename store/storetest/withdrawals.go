@@ -49,6 +49,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"no chain is started beside a word that opens a point, whichever is first", of.startOrWord},
 		{"a transfer that nobody has claimed keeps back who has its payee", of.unclaimed},
 		{"a copy of any commit pays each request once, by the procedure", of.putBack},
+		{"a copy of any commit of which nobody speaks pays each request once, by what is asked", of.unsaid},
 		{"a job is not written under an old request, and no step that was decided before a fact", of.staleHead},
 		{"a transaction, or an output of it, pays one request, and who names another's pays nothing", of.onePayer},
 		{"who has an output of a transaction may name it whole, and another may have another output", of.outputThenWhole},

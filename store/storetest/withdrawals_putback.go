@@ -63,6 +63,22 @@ func (w *withdrawals) copies(t *testing.T, histories uint64, steps int, lies ...
 	}
 }
 
+// unsaid recovers all copies of some histories with nonces of which nobody says that they were put back. Before its
+// first payment an operator has said where the numbers of the wallet begin.
+func (w *withdrawals) unsaid(t *testing.T) {
+	live(w.Store)
+	for seed := range uint64(usual(1, 4)) {
+		h := w.history(t, true, seed, usual(20, 40))
+		for k := range len(h.steps) + 1 {
+			c := h.copyAt(t, k, "and nobody says so", func(c *putCopy) {
+				bound := withdrawal.Bound{By: role(withdrawal.Operator), Wallet: c.wallet, Source: withdrawal.SignerLog, Reason: "a new key"}
+				noError(t, h.service.Say(ctx, bound))
+			})
+			noError(t, c.unsaid(), c.name, ": ")
+		}
+	}
+}
+
 // back puts the store back.
 func (w *withdrawals) back(t testing.TB) {
 	t.Helper()
@@ -179,6 +195,7 @@ type putCopy struct {
 	madeAt        time.Time
 	lie           string
 	lied          bool
+	asked         bool // nobody has said that it was put back
 	rand          *rand.Rand
 }
 
@@ -200,12 +217,15 @@ func (c *putCopy) do(r string, events ...withdrawal.Event) error {
 func role(r withdrawal.Role) withdrawal.By { return by(r, time.Time{}) }
 
 // copyAt makes the first k steps again.
-func (h *lostHistory) copyAt(t testing.TB, k int, lie string) *putCopy {
+func (h *lostHistory) copyAt(t testing.TB, k int, lie string, first ...func(*putCopy)) *putCopy {
 	t.Helper()
 	c := &putCopy{lostHistory: h, name: fmt.Sprintf("%s, after %d of %d commits %s", h.name, k, len(h.steps), lie), lie: lie,
 		rand: rand.New(rand.NewPCG(uint64(k), uint64(len(h.steps))))}
 	c.chain, c.wallet = c.id("chain"), c.id("wallet")
 	h.w.putWallet(t, withdrawal.HotWallet{ID: c.wallet, Chain: c.chain})
+	for _, of := range first {
+		of(c)
+	}
 	for _, step := range h.steps[:k] {
 		noError(t, step(c), c.name, ": ")
 	}

@@ -174,8 +174,68 @@ func (c *putCopy) explain(x *signedTx, output uint32) error {
 			Job: c.id("import " + x.hash + r), AssetOnChain: tokenOnChain, Hash: x.hash, ByOutput: true, Output: output,
 			Wallets: []withdrawal.HotWallet{{ID: c.wallet, Chain: c.chain}}})
 	}
+	return c.paidBy(r, x, output)
+}
+
+func (c *putCopy) paidBy(r string, x *signedTx, output uint32) error {
 	return c.do(r, withdrawal.PaidBy{By: role(withdrawal.Operator), Block: deepest, Tx: x.hash, Output: output, Payee: "payee of " + r,
 		AssetOnChain: tokenOnChain, AmountRaw: "5", Reason: "in the log"})
+}
+
+// unsaid is a copy of which nobody said that it was put back: what was signed is mined, and the wallet is off by
+// the first payment. The person says what the chain shows, and whom it paid, each time that it is asked.
+func (c *putCopy) unsaid() error {
+	for _, r := range c.requests { // the leases of processes that have ended
+		_ = c.do(r, withdrawal.Revoked{By: role(withdrawal.Operator), Revocation: statemachine.Revocation{Holder: worker1, Reason: "ended"}})
+	}
+	c.asked = true
+	if err := c.work(); err != nil {
+		return fmt.Errorf("it is not worked to its end: %w", err)
+	}
+	paid := map[string]int{}
+	for _, x := range c.mined {
+		for _, r := range x.pays {
+			paid[r]++
+		}
+	}
+	for _, r := range c.requests {
+		w := c.get(r)
+		known := w.Request.Status == withdrawal.RequestCompleted || w.Request.Mined != "" // what has ended unpaid nobody asks for
+		open := w.Request.Status == withdrawal.RequestApproved || w.Request.Status == withdrawal.RequestQueued
+		if paid[r] > 1 || known && paid[r] != 1 || open && !known || w.Request.Status != 0 && withdrawal.Check(w) != nil {
+			return fmt.Errorf("%s is %v, its job %v, mined %q, and was paid %d times: %v", r, w.Request.Status, w.Job.Status, w.Request.Mined, paid[r],
+				withdrawal.Check(w))
+		}
+	}
+	return nil
+}
+
+// explained says what is asked of the wallet until it can be switched on.
+func (c *putCopy) explained() error {
+	olga := role(withdrawal.Operator)
+	on := withdrawal.HotWallet{ID: c.wallet, Chain: c.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	for range 400 {
+		err, of := c.service.PutHotWallet(ctx, olga, on), new(withdrawal.UnsettledError)
+		if !errors.As(err, &of) {
+			return err
+		}
+		switch o := of.Open; o.Point {
+		case withdrawal.OpenUntold:
+			err = c.service.Say(ctx, c.told(fmt.Sprint(o.Number)))
+		case withdrawal.OpenTransfer:
+			x := c.signed[slices.IndexFunc(c.signed, func(x *signedTx) bool { return x.hash == o.Hash })]
+			r := x.pays[o.Number]
+			if s := c.get(r).Request.Status; s == 0 || s == withdrawal.RequestPending { // nothing of it can be paid before
+				err = c.explain(x, uint32(o.Number))
+			} else {
+				err = c.paidBy(r, x, uint32(o.Number))
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: something stays open", statemachine.ErrIllegal)
 }
 
 // work pays what is to be paid, while the chain mines whatever can be mined.
@@ -194,6 +254,8 @@ func (c *putCopy) work() error {
 			switch {
 			case w.Request.Status == withdrawal.RequestPending:
 				err = c.do(r, withdrawal.Approved{By: role(withdrawal.Approver)})
+			case w.Request.Status == withdrawal.RequestApproved && w.Request.Mined != "": // an operator's
+				continue
 			case w.Request.Status == withdrawal.RequestApproved:
 				err = c.do(r, withdrawal.Enqueued{By: role(withdrawal.System), Job: c.id(fmt.Sprint("work ", round, r)), AssetOnChain: tokenOnChain,
 					Priority: withdrawal.Normal})
@@ -201,6 +263,12 @@ func (c *putCopy) work() error {
 				err = c.paysNow(r, w)
 			default:
 				continue
+			}
+			if c.asked && (errors.Is(err, withdrawal.ErrOnHold) || errors.Is(err, withdrawal.ErrNoHotWallet)) {
+				if got := c.get(r).Job; got.ID == w.Job.ID && got.RetryCount != w.Job.RetryCount {
+					return fmt.Errorf("the refusal has cost an attempt: %w", err)
+				}
+				err = c.explained()
 			}
 			if err != nil {
 				return err
