@@ -203,8 +203,8 @@ func (c *putCopy) unsaid() error {
 		known := w.Request.Status == withdrawal.RequestCompleted || w.Request.Mined != "" // what has ended unpaid nobody asks for
 		open := w.Request.Status == withdrawal.RequestApproved || w.Request.Status == withdrawal.RequestQueued
 		if paid[r] > 1 || known && paid[r] != 1 || open && !known || w.Request.Status != 0 && withdrawal.Check(w) != nil {
-			return fmt.Errorf("%s is %v, its job %v, mined %q, and was paid %d times: %v", r, w.Request.Status, w.Job.Status, w.Request.Mined, paid[r],
-				withdrawal.Check(w))
+			return fmt.Errorf("%s is %v, its job %v, mined %q, and was paid %d times: %v", r, w.Request.Status, w.Job.Status,
+				w.Request.Mined, paid[r], withdrawal.Check(w))
 		}
 	}
 	return nil
