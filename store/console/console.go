@@ -321,8 +321,8 @@ func (r *request) page(code int, name, title string, data map[string]any) error 
 	}
 	r.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	r.w.WriteHeader(code)
-	_, err := r.w.Write([]byte(text.String()))
-	return err
+	_, _ = r.w.Write([]byte(text.String())) // whoever has left meanwhile reads no other page either
+	return nil
 }
 
 // again makes a page without a field to type in load itself once more.
