@@ -88,6 +88,10 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 			(e.ChainNonce > w.Wallet.NextNonce || w.Wallet.NextNonce == 0) {
 			w.Said, err = b.tx.HotWallets().Statements(w.Request.Chain, 0)
 		}
+	case withdrawal.PaidBy:
+		if err == nil && e.HasNonce && e.Nonce > w.Wallet.NextNonce && w.Wallet.ID != uuid.Nil {
+			err = b.skipped(w)
+		}
 	case withdrawal.ProvenDead:
 		if err == nil {
 			w.Said, err = b.tx.HotWallets().Statements(w.Request.Chain, 0)
@@ -119,6 +123,19 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 		err = b.unclaimed(w)
 	}
 	return ev, err
+}
+
+// skipped reads what tells whether a payment that was made outside skips nonces of its wallet.
+func (b *candidates) skipped(w *withdrawal.Withdrawal) error {
+	state, err := b.chains.state(b.tx, switches.Chain(w.Request.Chain))
+	if err == nil {
+		w.Recovering, w.Generation = state.Recovering, state.Generation
+		err = b.payer(w)
+	}
+	if err == nil {
+		w.Said, err = b.tx.HotWallets().Statements(w.Request.Chain, 0)
+	}
+	return err
 }
 
 // chainOf is the chain of a request, or of the one that an event creates.

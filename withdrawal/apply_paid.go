@@ -76,6 +76,9 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	if owner := c.Old.Owner; owner.Valid {
 		return c.refuseRequest(&TakenError{ErrPaymentTaken, owner.UUID}, "")
 	}
+	if final {
+		c.skipped(&tx)
+	}
 	text := statemachine.Bounded("paid by "+e.Tx+": "+e.Reason, MaxText)
 	queued := r.Status == RequestQueued
 	if c.by.Role != Operator && (!e.Block.canonical() || !queued && !final) {

@@ -135,17 +135,11 @@ func (p *Policy) unknownBelow(c *step, chainNext uint64) error {
 	if based && chainNext <= known {
 		return nil
 	}
-	var used []uint64
 	for i := range c.Old.Said {
-		switch s := &c.Old.Said[i]; {
-		case s.Wallet != w.ID:
-		case s.Says == SaidUsed:
-			used = append(used, s.Number)
-		case s.Says == SaidThrough && w.NextNonce == 0:
+		if s := &c.Old.Said[i]; s.Wallet == w.ID && s.Says == SaidThrough && w.NextNonce == 0 {
 			known, based = s.Number, true
 		}
 	}
-	slices.Sort(used)
 	open := Open{Chain: w.Chain, Wallet: w.ID, Point: OpenBound}
 	if !based {
 		if c.Old.Generation == 0 {
@@ -157,15 +151,38 @@ func (p *Policy) unknownBelow(c *step, chainNext uint64) error {
 		open.Point, open.Number = OpenNonce, chainNext
 		return p.unsettled(c, open, nil)
 	}
-	var said []Statement
-	for n := FreeNonce(known, used); n < chainNext && len(said) < MaxGaps; n = FreeNonce(n+1, used) {
-		said = append(said, c.unknown(w.ID, n, "", fmt.Sprintf("the chain's next nonce is %d: was the database put back?", chainNext)))
-	}
+	said := c.unknownFrom(known, chainNext, fmt.Sprintf("the chain's next nonce is %d", chainNext))
 	if len(said) == 0 {
 		return nil
 	}
 	open.Point, open.Number = OpenUntold, said[0].Number
 	return p.unsettled(c, open, said)
+}
+
+// skipped tells of the nonces between the wallet's next one on file and that of a payment which is mined at depth and is
+// on no file: the chain has used them too, and once the payment is on file nothing would ask for them. After
+// a restore [Unsettled] asks.
+func (c *step) skipped(tx *txFacts) {
+	w := &c.Old.Wallet
+	if c.Old.Recovering || !tx.HasNonce || w.ID == uuid.Nil || w.ID != c.Old.Job.Wallet || w.NextNonce == 0 {
+		return
+	}
+	c.Said = append(c.Said, c.unknownFrom(w.NextNonce, tx.Nonce, "what has nonce "+fmt.Sprint(tx.Nonce)+" is mined")...)
+}
+
+// unknownFrom are the nonces of the wallet from one to another that nobody has told as [Used], at most [MaxGaps].
+func (c *step) unknownFrom(known, next uint64, why string) (said []Statement) {
+	var used []uint64
+	for i := range c.Old.Said {
+		if s := &c.Old.Said[i]; s.Wallet == c.Old.Wallet.ID && s.Says == SaidUsed {
+			used = append(used, s.Number)
+		}
+	}
+	slices.Sort(used)
+	for n := FreeNonce(known, used); n < next && len(said) < MaxGaps; n = FreeNonce(n+1, used) {
+		said = append(said, c.unknown(c.Old.Wallet.ID, n, "", why+": was the database put back?"))
+	}
+	return said
 }
 
 // unsettled refuses a payment of a wallet that is not explained, and gives its execution back: it is no

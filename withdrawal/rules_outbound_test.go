@@ -331,6 +331,44 @@ func TestPreparedNamesEachUnknownNonce(t *testing.T) {
 	}
 }
 
+// What is said to pay a request with a nonce above those on file, and is mined at depth, tells of the nonces that it skips.
+func TestAPaymentThatSkipsNoncesTellsOfThem(t *testing.T) {
+	above := paidBy(t0, withdrawal.Operator, "x")
+	above.Nonce, above.HasNonce = 10, true
+	shallow := above
+	shallow.Block = block(2)
+	without := paidBy(t0, withdrawal.Operator, "x")
+	for _, tt := range []struct {
+		name  string
+		state string
+		ev    withdrawal.PaidBy
+		w     func(*withdrawal.Withdrawal)
+		want  []uint64
+	}{
+		{"nothing is out", "job pending", above, nil, []uint64{8, 9}},
+		{"beside what is out", "confirming", above, nil, []uint64{8, 9}},
+		{"not at depth", "confirming", shallow, nil, nil},
+		{"no nonce", "confirming", without, nil, nil},
+		{"one was told", "confirming", above, func(w *withdrawal.Withdrawal) { w.Said = []withdrawal.Statement{saidUsed(8, "y")} }, []uint64{9}},
+		{"a wallet without a nonce", "job pending", above, func(w *withdrawal.Withdrawal) { w.Wallet.NextNonce = 0 }, nil},
+		{"while it is recovering", "confirming", above, func(w *withdrawal.Withdrawal) { w.Recovering = true }, nil},
+	} {
+		w := states(t)[tt.state]
+		w.Wallet = withdrawal.HotWallet{ID: w.Job.Wallet, Chain: w.Job.Chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive, NextNonce: 8}
+		if tt.w != nil {
+			tt.w(&w)
+		}
+		c, err := policy.Apply(w, tt.ev)
+		var got []uint64
+		for _, s := range c.Said {
+			got = append(got, s.Number)
+		}
+		if err != nil || !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, it tells of %v", tt.name, err, got)
+		}
+	}
+}
+
 // A payment that is refused because its wallet is not explained is given back in the same transaction, with
 // the reason: it has cost no attempt, and what its worker reports before or afterwards changes nothing.
 func TestARefusalOfAnUnexplainedWalletCostsNoAttempt(t *testing.T) {
