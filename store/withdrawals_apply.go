@@ -88,9 +88,9 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 			(e.ChainNonce > w.Wallet.NextNonce || w.Wallet.NextNonce == 0) {
 			w.Said, err = b.tx.HotWallets().Statements(w.Request.Chain, 0)
 		}
-	case withdrawal.PaidBy:
-		if err == nil && e.HasNonce && e.Nonce > w.Wallet.NextNonce && w.Wallet.ID != uuid.Nil {
-			err = b.skipped(w)
+	case withdrawal.PaidBy, withdrawal.CannotTell:
+		if err == nil && w.Wallet.ID != uuid.Nil {
+			err = b.outbound(w)
 		}
 	case withdrawal.ProvenDead:
 		if err == nil {
@@ -119,14 +119,20 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 			err = b.unclaimed(w)
 		}
 		ev = e
-	case withdrawal.Refunded, withdrawal.Released:
+	case withdrawal.Released:
 		err = b.unclaimed(w)
+	case withdrawal.Refunded:
+		var wallets []withdrawal.HotWallet
+		if err = b.unclaimed(w); err == nil && w.Unclaimed == "" {
+			wallets, err = b.hotWallets(w.Request.Chain)
+			w.Unclaimed = withdrawal.PaidFromOff(wallets)
+		}
 	}
 	return ev, err
 }
 
-// skipped reads what tells whether a payment that was made outside skips nonces of its wallet.
-func (b *candidates) skipped(w *withdrawal.Withdrawal) error {
+// outbound reads what tells whether a transaction that was made outside is an unknown outbound of the wallet, and skips nonces of it.
+func (b *candidates) outbound(w *withdrawal.Withdrawal) error {
 	state, err := b.chains.state(b.tx, switches.Chain(w.Request.Chain))
 	if err == nil {
 		w.Recovering, w.Generation = state.Recovering, state.Generation

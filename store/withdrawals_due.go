@@ -87,6 +87,12 @@ func (s *Withdrawals) PutFiller(ctx context.Context, f withdrawal.Filler) error 
 		if err == nil && len(of) == 1 { // none the store refuses
 			err = f.Fits(of[0])
 		}
+		if err == nil {
+			var said []withdrawal.Statement
+			if said, err = tx.HotWallets().Statements(f.Chain, 0); err == nil {
+				err = f.Pays(said)
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -320,6 +326,9 @@ func (s *Withdrawals) RefundsDue(ctx context.Context, n int) (due []withdrawal.W
 			due, early = nil, false
 			for i := range found {
 				w := &found[i]
+				if _, err := b.beside.fill(w, withdrawal.Refunded{}); err != nil {
+					return err
+				}
 				if at, why := s.policy.Refundable(*w, withdrawal.System, b.now); why == nil && at.IsZero() {
 					due = append(due, *w)
 					continue

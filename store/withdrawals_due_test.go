@@ -317,3 +317,51 @@ func TestRefundsDue(t *testing.T) {
 		t.Errorf("%v, %v", alerts, err)
 	}
 }
+
+// While a hot wallet of the chain is off since an unknown outbound, what was paid from it may have paid any request:
+// nothing of the chain is refunded until the wallet is on again. Another chain goes on.
+func TestNothingIsRefundedWhileAWalletIsOff(t *testing.T) {
+	b, ctx := newBank(t), context.Background()
+	b.wallet(t, named("of the other chain"), otherChain)
+	put := func(status string) {
+		t.Helper()
+		err := b.store.Update(ctx, func(tx store.Unit) error {
+			return tx.HotWallets().Put(withdrawal.HotWallet{ID: hot, Chain: chain, Role: withdrawal.WalletRoleHot, Status: status})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancelled := func(on uuid.UUID) uuid.UUID {
+		s := b.submission()
+		s.Chain = on
+		b.do(t, s.Request, s, withdrawal.Cancelled{By: as(withdrawal.Operator), Reason: "no"})
+		return s.Request
+	}
+	here, there := cancelled(chain), cancelled(otherChain)
+	due := func() (ids []uuid.UUID) {
+		t.Helper()
+		all, _, err := b.RefundsDue(ctx, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range all {
+			ids = append(ids, all[i].Request.ID)
+		}
+		return ids
+	}
+	put(withdrawal.WalletUnknown)
+	if ids := due(); len(ids) != 1 || ids[0] != there {
+		t.Errorf("due are %v", ids)
+	}
+	for _, role := range []withdrawal.Role{withdrawal.System, withdrawal.Operator} {
+		_, err := b.Do(ctx, here, withdrawal.Refunded{By: as(role), Reference: "r", Reason: "x"})
+		refused(t, err, withdrawal.ErrUnclaimed)
+	}
+	put(withdrawal.WalletActive)
+	b.now = b.now.Add(time.Hour)
+	if ids := due(); len(ids) != 2 {
+		t.Errorf("due are %v", ids)
+	}
+	b.do(t, here, withdrawal.Refunded{By: as(withdrawal.System), Reference: "r"})
+}

@@ -84,6 +84,9 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	if c.by.Role != Operator && (!e.Block.canonical() || !queued && !final) {
 		return p.notYet(c)
 	}
+	if tx.HasNonce {
+		c.outboundOf(j.Wallet, tx.Nonce, tx.Hash, e.Block.Height, &e.Block, "it pays a request, and was on no file")
+	}
 	if queued && (fits || !j.Live()) {
 		c.joins(p, tx, text)
 		if err := c.moveJob(jobPaidBy, text); err != nil || !final {
@@ -206,6 +209,9 @@ func (c *step) cannotTell(e *CannotTell) error {
 		return c.refuse(statemachine.ErrInvalid, "the hash of the other transaction is needed")
 	case c.Old.live(e.Other):
 		return c.refuse(statemachine.ErrInvalid, "the other transaction is on file: send its receipt")
+	}
+	if tx := &c.Old.Txs[i]; tx.HasNonce && !c.Old.Owner.Valid {
+		c.outboundOf(tx.Wallet, tx.Nonce, e.Other, 0, &Block{}, "it was mined in place of "+tx.Hash+", and may pay a request")
 	}
 	return c.park("cannot tell whether " + e.Other + " pays it: " + e.Reason)
 }

@@ -266,6 +266,18 @@ func (f *Filler) Fits(wallet HotWallet) error {
 	return nil
 }
 
+// Pays is [statemachine.ErrInvalid] for a filler that was told as [Used], and pays somebody: a filler never becomes a
+// payment. said are the statements about the chain, of every generation.
+func (f *Filler) Pays(said []Statement) error {
+	for _, tx := range knownOf(said, f.Wallet).used {
+		if len(tx.pays) > 0 && statemachine.SameHash(tx.Hash, f.Hash) {
+			return fmt.Errorf("%w: %s was told as Used, and pays %s: say PaidBy of the request, or Unclaimed", statemachine.ErrInvalid, f.Hash,
+				tx.pays[0].Text)
+		}
+	}
+	return nil
+}
+
 // NewFiller returns f as it is stored; what is out of bounds is
 // [statemachine.ErrInvalid].
 func NewFiller(f Filler) (Filler, error) {

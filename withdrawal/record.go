@@ -48,7 +48,8 @@ type Withdrawal struct {
 	Level      switches.Level `json:",omitzero"`
 	Recovering bool
 	// Unclaimed names, as hash:output, a transfer that may have paid the request, see
-	// [UnclaimedFor]; empty if there is none. Given as Level is, for Enqueued, Refunded and Released.
+	// [UnclaimedFor], or a hot wallet, see [PaidFromOff]; empty if there is none. Given as Level is, for Enqueued,
+	// Refunded and Released.
 	Unclaimed string `json:",omitempty"`
 	// Owner is valid if the transaction that an event names belongs to another request or, with the zero id, is a
 	// filler. It is looked up for Broadcast, Resolved, PaidBy, and ProvenDead by the use of its nonce, and otherwise

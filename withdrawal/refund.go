@@ -38,8 +38,8 @@ func (r *Request) paidAndRefunded() bool { return r.PaidAfter != "" && !r.Acknow
 // nil), from a time on (that time, nil), or not before somebody says something (an error, a [statemachine.Refusal]).
 // Dispatches must be loaded. All of these must hold:
 //
-//   - The request has ended unpaid and is not refunded, its chain is not recovering, and no unclaimed transfer may have
-//     paid it.
+//   - The request has ended unpaid and is not refunded, its chain is not recovering, and no unclaimed transfer and
+//     no hot wallet of the chain that is off ([PaidFromOff]) may have paid it.
 //   - No transaction of it is live, or the last live one reverted or was replaced by a cancelling transaction, at
 //     depth.
 //   - StraysSent is 0, and Mined, Disproved and Taken are empty. For an operator, who has looked, they may also be

@@ -106,7 +106,7 @@ func TestProvenDeadTellsAnUnknownOutbound(t *testing.T) {
 		{"an input", confirming(func(w *withdrawal.Withdrawal) {
 			w.Txs[0].Nonce, w.Txs[0].HasNonce, w.Txs[0].Input = 0, false, "coin"
 		}), spent, 0},
-		{"a payment on record beside it", run(t, states(t)["confirming"], paidBy(t0, withdrawal.Operator, "other")), ev, 0},
+		{"a payment that a person has told beside it", run(t, states(t)["confirming"], paidBy(t0, withdrawal.Operator, "other")), ev, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.w.Job.Review {
@@ -498,5 +498,73 @@ func TestWhatIsSaidWhileNothingRecovers(t *testing.T) {
 	r := withdrawal.Recovery{Chain: aWallet.Chain, Wallet: aWallet}
 	if _, err := p.Statements(coins("a:0"), r, t0); !errors.Is(err, statemachine.ErrIllegal) {
 		t.Errorf("coins, where nothing was put back: %v", err)
+	}
+}
+
+// A transaction that was on no file and has used a nonce of a hot wallet is an unknown outbound, whether or not it pays
+// the request that it was told of: it may pay others too, and somebody else has the key.
+func TestPaidByAndCannotTellTellAnUnknownOutbound(t *testing.T) {
+	w := states(t)["confirming"] // its transaction has nonce 7
+	pays := paidBy(t0, withdrawal.ConfirmationWorker, "other")
+	pays.Nonce, pays.HasNonce = 7, true
+	unsaid := paidBy(t0, withdrawal.Operator, "other") // of another wallet
+	doubt := withdrawal.CannotTell{By: by(withdrawal.ConfirmationWorker, t0), Tx: "tx1", Other: "other"}
+	used := func(w withdrawal.Withdrawal) withdrawal.Withdrawal {
+		w.Said = []withdrawal.Statement{saidUsed(7, "other")}
+		return w
+	}
+	filler := w
+	filler.Owner.Valid = true
+	for _, tt := range []struct {
+		name string
+		w    withdrawal.Withdrawal
+		ev   withdrawal.Event
+		want int
+	}{
+		{"it pays the request", w, pays, 1},
+		{"it pays the request, and was told as used", used(w), pays, 0},
+		{"it pays the request from another wallet", w, unsaid, 0},
+		{"it may pay the request", w, doubt, 1},
+		{"it may pay the request, and was told as used", used(w), doubt, 0},
+		{"it is a filler", filler, doubt, 0},
+	} {
+		c, err := policy.Apply(tt.w, tt.ev)
+		if err != nil || len(c.Said) != tt.want {
+			t.Errorf("%s: %v, it tells %+v", tt.name, err, c.Said)
+		}
+		if len(c.Said) == 1 && (c.Said[0].Says != withdrawal.SaidUnknown || c.Said[0].Wallet != hot || c.Said[0].Number != 7 || c.Said[0].Hash != "other") {
+			t.Errorf("%s: it tells %+v", tt.name, c.Said[0])
+		}
+	}
+	after := run(t, w, pays)
+	if c, err := policy.Apply(after, pays); err != nil || len(c.Said) > 0 {
+		t.Errorf("said again: %v, %+v", err, c.Said)
+	}
+}
+
+// What Used has told of an output, a filler and an Unclaimed do not contradict.
+func TestWhatUsedToldIsNotContradicted(t *testing.T) {
+	p := policy
+	p.Chain = numbered
+	a := restoredCopy(t, numbered, withdrawal.CopyWallet{}, usedNonce(7, "ab", 2))
+	r := withdrawal.Recovery{Chain: aWallet.Chain, Wallet: aWallet, Recovering: true, Said: a.Statements}
+	same, other := claimOf("0xAB", 2), claimOf("ab", 2)
+	other.Payee = "somebody else"
+	untold := claimOf("ab", 3)
+	for name, tt := range map[string]struct {
+		ev   withdrawal.Unclaimed
+		want error
+	}{"the same": {same, nil}, "another payee": {other, statemachine.ErrInvalid}, "an output that was not told": {untold, nil}} {
+		if _, err := p.Statements(tt.ev, r, t0); !errors.Is(err, tt.want) {
+			t.Errorf("unclaimed, %s: %v", name, err)
+		}
+	}
+	filler := withdrawal.Filler{Wallet: aWallet.ID, Chain: aWallet.Chain, Nonce: 7, Hash: "AB"}
+	if err := filler.Pays(a.Statements); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("a filler that pays somebody: %v", err)
+	}
+	nobody := restoredCopy(t, numbered, withdrawal.CopyWallet{}, usedNonce(7, "ab"))
+	if err := filler.Pays(nobody.Statements); err != nil {
+		t.Errorf("a filler that pays nobody: %v", err)
 	}
 }

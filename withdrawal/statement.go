@@ -220,7 +220,7 @@ type Recovery struct {
 	Recovering bool
 	Generation int64
 	RestoredAt time.Time   // when it was said that the database was put back: the copy is older; zero if nobody has
-	Said       []Statement // of the chain, of every generation, where it is not recovering
+	Said       []Statement // of the chain, of every generation
 }
 
 // takes reports whether a statement about the chain is accepted: any statement while the chain is recovering. Otherwise
@@ -247,6 +247,17 @@ func (r *Recovery) takes(ev Event, nonces bool) bool {
 		return said(SaidUnclaimed, uint64(e.Output), e.Tx)
 	case Dropped:
 		return said(SaidUnclaimed, uint64(e.Output), e.Tx)
+	}
+	return false
+}
+
+// toldOther reports whether [Used] told of another transfer by the output of e.
+func (r *Recovery) toldOther(e *Unclaimed) bool {
+	row := Statement{Chain: r.Chain, Number: uint64(e.Output), Hash: e.Tx, Text: e.Payee, Asset: e.AssetOnChain, Amount: e.AmountRaw}
+	for _, tx := range knownOf(r.Said, r.Wallet.ID).used {
+		if slices.ContainsFunc(tx.pays, func(t *Statement) bool { return row.sameOutput(t) && !row.sameTransfer(t) }) {
+			return true
+		}
 	}
 	return false
 }
@@ -283,6 +294,9 @@ func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, er
 	case Unclaimed:
 		s.reason(e.Reason, true)
 		s.transfer(SaidUnclaimed, e.Tx, &e.Transfer)
+		if r.toldOther(&e) {
+			s.bad("Used told of another transfer by this output: payee, asset and amount are those of Used")
+		}
 	case BooksRead:
 		s.reason(e.Reason, true)
 		since, err := statemachine.Time(e.Since)

@@ -142,6 +142,8 @@ func (w *Withdrawal) Names(ev Event) (hash string, byOutput bool, output uint32,
 		}
 	case PaidBy:
 		hash, byOutput, output = e.Tx, true, e.Output
+	case CannotTell:
+		hash = e.Other
 	case ProvenDead:
 		if e.Cause == NonceUsed {
 			hash = e.Other

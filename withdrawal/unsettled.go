@@ -2,6 +2,7 @@ package withdrawal
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -366,19 +367,19 @@ func (s *Statement) Transfer() Transfer {
 	return Transfer{Output: uint32(s.Number), Payee: s.Text, AssetOnChain: s.Asset, AmountRaw: s.Amount}
 }
 
-// Explains reports whether a transaction that the request has on file, or as a stray, pays it by a transfer: by the
-// output that is on file or, if the transaction is on file whole, by payee, asset and amount of the transfer. A
-// transaction that is proven dead does not explain a transfer, unless the request is known as paid by it: first the
+// Explains reports whether a transaction that the request has on file, or as a stray, pays it by a transfer: payee,
+// asset and amount are the request's, and so is the output, unless the transaction is on file whole. A transaction that is proven dead does not explain a transfer, unless the request is known as paid by it: first the
 // request must be told PaidBy.
 func (w *Withdrawal) Explains(hash string, t Transfer) (ok, whole bool) {
 	r := &w.Request
+	same := SamePayee(r.ToAddress, t.Payee) && cmp.Or(w.Job.AmountRaw, r.AmountRaw).Cmp(t.AmountRaw) == 0 &&
+		(w.Job.AssetOnChain == uuid.Nil || w.Job.AssetOnChain == t.AssetOnChain) // else PaidBy was said of an output that pays another
 	open := r.Status != RequestCompleted && !w.Job.Live() && !statemachine.SameHash(r.Mined, hash) && !statemachine.SameHash(r.PaidAfter, hash)
 	pays := func(filed string, byOutput bool, output uint32) bool {
 		if whole = !byOutput; !statemachine.SameHash(filed, hash) {
 			return false
 		}
-		return byOutput && output == t.Output ||
-			whole && SamePayee(r.ToAddress, t.Payee) && w.Job.AssetOnChain == t.AssetOnChain && w.Job.AmountRaw.Cmp(t.AmountRaw) == 0
+		return same && (whole || output == t.Output)
 	}
 	for i := range w.Txs {
 		if tx := &w.Txs[i]; !open && !tx.Cancel && pays(tx.Hash, tx.ByOutput, tx.Output) {
@@ -408,6 +409,16 @@ func (s *Statement) OfUnclaimed() bool {
 
 // Outpoint names the output that a statement is about, as hash:output.
 func (s *Statement) Outpoint() string { return outpoint(s.Hash, uint32(s.Number)) }
+
+// PaidFromOff names a hot wallet that is off since an unknown outbound was told of it, empty if there is none, for
+// Withdrawal.Unclaimed of a refund: until all of the outbound is explained it may have paid any request of the chain.
+func PaidFromOff(wallets []HotWallet) string {
+	i := slices.IndexFunc(wallets, func(w HotWallet) bool { return w.Status == WalletUnknown })
+	if i < 0 {
+		return ""
+	}
+	return "hot wallet " + wallets[i].ID.String() + " is off: who was paid from it is not explained"
+}
 
 // UnclaimedFor returns the unclaimed transfers that may have paid a request of their chain: those with its payee for
 // which no NotThis of this request and no Dropped was said since. all are statements of the chain, of every generation,

@@ -385,7 +385,9 @@ func TestWhatExplainsATransfer(t *testing.T) {
 		of   withdrawal.Transfer
 		want bool
 	}{
-		{"its output", filed(output, 0, nil), with(func(t *withdrawal.Transfer) { t.Payee = "0xcd" }), true},
+		{"its output, another payee", filed(output, 0, nil), with(func(t *withdrawal.Transfer) { t.Payee = "0xcd" }), false},
+		{"its output", filed(output, 0, nil), is, true},
+		{"its output, another amount", filed(output, 0, nil), with(func(t *withdrawal.Transfer) { t.AmountRaw = "6" }), false},
 		{"another output", filed(output, 0, nil), with(func(t *withdrawal.Transfer) { t.Output = 4 }), false},
 		{"whole", filed(whole, 0, nil), is, true},
 		{"whole, another payee", filed(whole, 0, nil), with(func(t *withdrawal.Transfer) { t.Payee = "0xcd" }), false},

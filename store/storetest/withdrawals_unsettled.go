@@ -221,7 +221,8 @@ func (w *withdrawals) unsettled(t *testing.T) {
 	point(withdrawal.OpenTransfer, 2)
 	wrong := lost
 	wrong.AmountRaw = "8"
-	say(withdrawal.Unclaimed{By: olga, Wallet: hot, Tx: "0x41", Transfer: wrong, Reason: "x"})
+	refusedWith(t, w.service.Say(ctx, withdrawal.Unclaimed{By: olga, Wallet: hot, Tx: "0x41", Transfer: wrong, Reason: "x"}),
+		statemachine.ErrInvalid, "another amount than Used told")
 	point(withdrawal.OpenTransfer, 2)
 	say(withdrawal.Unclaimed{By: olga, Wallet: hot, Tx: "0X41", Transfer: lost, Reason: "x"})
 	if open := must(w.service.Unsettled(ctx, chain, 10))(t); len(open) != 0 {
@@ -260,7 +261,7 @@ func (w *withdrawals) unclaimed(t *testing.T) {
 	cancelled = w.do(t, cancelled.Request.ID, withdrawal.Cancelled{By: olga, Reason: "x"})
 	w.restored(t, 1)
 	deep := withdrawal.Block{Height: 5, Hash: "b5", Canonical: "b5", Head: 100}
-	lost := withdrawal.Transfer{Output: 2, Payee: queued.Request.ToAddress, AssetOnChain: tokenOnChain, AmountRaw: "7"}
+	lost := withdrawal.Transfer{Output: 2, Payee: queued.Request.ToAddress, AssetOnChain: tokenOnChain, AmountRaw: queued.Request.AmountRaw}
 	for _, ev := range []withdrawal.Event{
 		withdrawal.BooksRead{By: olga, Chain: chain, Since: start, Reason: "x"},
 		withdrawal.Bound{By: olga, Wallet: hot, Through: 1, Source: withdrawal.SignerList, SignerEnded: true, Reason: "x"},
