@@ -84,7 +84,7 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	if c.by.Role != Operator && (!e.Block.canonical() || !queued && !final) {
 		return p.notYet(c)
 	}
-	if tx.HasNonce {
+	if tx.HasNonce && !c.Old.Recovering { // after a restore Unsettled asks
 		c.outboundOf(j.Wallet, tx.Nonce, tx.Hash, e.Block.Height, &e.Block, "it pays a request, and was on no file")
 	}
 	if queued && (fits || !j.Live()) {

@@ -331,7 +331,8 @@ func TestPreparedNamesEachUnknownNonce(t *testing.T) {
 	}
 }
 
-// What is said to pay a request with a nonce above those on file, and is mined at depth, tells of the nonces that it skips.
+// What is said to pay a request with a nonce above those on file, and is mined at depth, tells of the nonces that it skips,
+// and of its own.
 func TestAPaymentThatSkipsNoncesTellsOfThem(t *testing.T) {
 	above := paidBy(t0, withdrawal.Operator, "x")
 	above.Nonce, above.HasNonce = 10, true
@@ -345,12 +346,12 @@ func TestAPaymentThatSkipsNoncesTellsOfThem(t *testing.T) {
 		w     func(*withdrawal.Withdrawal)
 		want  []uint64
 	}{
-		{"nothing is out", "job pending", above, nil, []uint64{8, 9}},
-		{"beside what is out", "confirming", above, nil, []uint64{8, 9}},
-		{"not at depth", "confirming", shallow, nil, nil},
+		{"nothing is out", "job pending", above, nil, []uint64{8, 9, 10}},
+		{"beside what is out", "confirming", above, nil, []uint64{8, 9, 10}},
+		{"not at depth", "confirming", shallow, nil, []uint64{10}},
 		{"no nonce", "confirming", without, nil, nil},
-		{"one was told", "confirming", above, func(w *withdrawal.Withdrawal) { w.Said = []withdrawal.Statement{saidUsed(8, "y")} }, []uint64{9}},
-		{"a wallet without a nonce", "job pending", above, func(w *withdrawal.Withdrawal) { w.Wallet.NextNonce = 0 }, nil},
+		{"one was told", "confirming", above, func(w *withdrawal.Withdrawal) { w.Said = []withdrawal.Statement{saidUsed(8, "y")} }, []uint64{9, 10}},
+		{"a wallet without a nonce", "job pending", above, func(w *withdrawal.Withdrawal) { w.Wallet.NextNonce = 0 }, []uint64{10}},
 		{"while it is recovering", "confirming", above, func(w *withdrawal.Withdrawal) { w.Recovering = true }, nil},
 	} {
 		w := states(t)[tt.state]
