@@ -368,8 +368,9 @@ func (s *Statement) Transfer() Transfer {
 }
 
 // Explains reports whether a transaction that the request has on file, or as a stray, pays it by a transfer: payee,
-// asset and amount are the request's, and so is the output, unless the transaction is on file whole. A transaction that is proven dead does not explain a transfer, unless the request is known as paid by it: first the
-// request must be told PaidBy.
+// asset and amount are the request's, and so is the output, unless the transaction is on file whole. A transaction that
+// is proven dead does not explain a transfer, unless the request is known as paid by it: first the request must be told
+// PaidBy.
 func (w *Withdrawal) Explains(hash string, t Transfer) (ok, whole bool) {
 	r := &w.Request
 	same := SamePayee(r.ToAddress, t.Payee) && cmp.Or(w.Job.AmountRaw, r.AmountRaw).Cmp(t.AmountRaw) == 0 &&
