@@ -16,7 +16,7 @@ func swapsInMemory(testing.TB) store.Store[store.SwapUnit] {
 func TestACopyOfAnyCommitPaysEachSwapOnce(t *testing.T) {
 	histories, steps := uint64(2), 25
 	if os.Getenv("SETTLE_SOAK") != "" {
-		histories, steps = 30, 80
+		histories, steps = 10, 60
 	}
 	copiesOfSwaps(t, swapsInMemory, histories, steps, steps, "")
 	copiesOfSwaps(t, swapsInMemory, 1, steps, steps, skipsRestored, skipsMissing, saysLatest)

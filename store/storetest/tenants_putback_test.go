@@ -15,7 +15,7 @@ func TestACopyOfAnyCommitChargesEachDebtOnce(t *testing.T) {
 	}
 	lives, steps := uint64(20), 80
 	if os.Getenv("SETTLE_SOAK") != "" {
-		lives = 400
+		lives = 100
 	}
 	copiesOfCharges(t, open, lives, steps, 10*steps, "")
 	copiesOfCharges(t, open, 3, steps, 10*steps, skipsRestored, skipsBooks)
