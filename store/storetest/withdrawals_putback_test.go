@@ -22,5 +22,5 @@ func TestManyCopiesPayEachRequestOnce(t *testing.T) {
 	}
 	w := newBatches(t, timedBatches[store.Unit](memory.New(memory.Options{})))
 	live(w.Store)
-	w.copies(t, 40, 40, "")
+	w.copies(t, 10, 40, "")
 }
