@@ -326,17 +326,18 @@ func (c *step) strayDead(e *ProvenDead, final bool) error {
 // outbound tells of an unknown outbound where what has used the nonce of tx at depth is on no file.
 func (c *step) outbound(e *ProvenDead, tx *Tx) {
 	_, is := c.ev.(ProvenDead) // else of a batch, which tells of it once for all members
-	known := c.Old.Owner.Valid || c.Old.find(e.Other) >= 0 || c.Old.stray(e.Other, ClaimSent) >= 0
-	if !is || known || e.Cause != NonceUsed || !tx.HasNonce {
+	if !is || e.Cause != NonceUsed || !tx.HasNonce {
 		return
 	}
 	c.outboundOf(tx.Wallet, tx.Nonce, e.Other, e.Height, &e.Block, "it was mined in place of "+tx.Hash)
 }
 
-// outboundOf tells of an unknown outbound, unless it was told as [Used] already: a transaction that was on no file has
-// used a nonce of a hot wallet. That it pays this request says nothing of whom else it pays, nor of who has the key.
+// outboundOf tells of an unknown outbound, unless it was told as [Used] already: a transaction that is on no file, of no
+// request and no signer of this one, has used a nonce of a hot wallet. That it pays this request says nothing of whom
+// else it pays, nor of who has the key.
 func (c *step) outboundOf(wallet uuid.UUID, nonce uint64, hash string, height uint64, block *Block, reason string) {
-	if wallet == uuid.Nil || toldUsed(c.Old.Said, wallet, nonce, hash) {
+	known := c.Old.Owner.Valid || c.Old.find(hash) >= 0 || c.Old.stray(hash, ClaimSent) >= 0
+	if wallet == uuid.Nil || known || toldUsed(c.Old.Said, wallet, nonce, hash) {
 		return
 	}
 	row := c.unknown(wallet, nonce, hash, reason)

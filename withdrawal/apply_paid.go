@@ -210,7 +210,7 @@ func (c *step) cannotTell(e *CannotTell) error {
 	case c.Old.live(e.Other):
 		return c.refuse(statemachine.ErrInvalid, "the other transaction is on file: send its receipt")
 	}
-	if tx := &c.Old.Txs[i]; tx.HasNonce && !c.Old.Owner.Valid {
+	if tx := &c.Old.Txs[i]; tx.HasNonce {
 		c.outboundOf(tx.Wallet, tx.Nonce, e.Other, 0, &Block{}, "it was mined in place of "+tx.Hash+", and may pay a request")
 	}
 	return c.park("cannot tell whether " + e.Other + " pays it: " + e.Reason)

@@ -516,6 +516,9 @@ func TestPaidByAndCannotTellTellAnUnknownOutbound(t *testing.T) {
 	}
 	filler := w
 	filler.Owner.Valid = true
+	sent := w // a signer that outlived its lease has said that it sent it
+	sent.Strays = []withdrawal.Stray{{Request: w.Request.ID, Job: w.Job.ID, Claim: withdrawal.ClaimSent, Hash: "other", SettledAt: t0}}
+	sent.Request.StraysOnFile = 1
 	for _, tt := range []struct {
 		name string
 		w    withdrawal.Withdrawal
@@ -528,6 +531,8 @@ func TestPaidByAndCannotTellTellAnUnknownOutbound(t *testing.T) {
 		{"it may pay the request", w, doubt, 1},
 		{"it may pay the request, and was told as used", used(w), doubt, 0},
 		{"it is a filler", filler, doubt, 0},
+		{"it is of our signer, and pays the request", sent, pays, 0},
+		{"it is of our signer, and may pay the request", sent, doubt, 0},
 	} {
 		c, err := policy.Apply(tt.w, tt.ev)
 		if err != nil || len(c.Said) != tt.want {
