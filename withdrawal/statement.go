@@ -50,9 +50,9 @@ type (
 		Reason string // may be empty
 	}
 	// Used tells of one transaction of the wallet that is mined at depth. Transfers are all that its receipt shows but
-	// the change: each must be on file of a request, be Own, or be told as [Unclaimed]. For an unknown outbound Used,
-	// and Unclaimed of its transfers, are taken also while nothing is recovering: until each is explained the wallet
-	// stays off, see [Unexplained].
+	// the change and transfers of amount 0: each must be on file of a request, be Own, or be told as [Unclaimed]. For an
+	// unknown outbound Used, and Unclaimed of its transfers, are taken also while nothing is recovering: until each is
+	// explained the wallet stays off, see [Unexplained].
 	Used struct {
 		By
 		Wallet    uuid.UUID

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http/httptest"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/btcsuite/btcd/wire/v2"
+	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/follow"
@@ -327,4 +329,31 @@ func TestImportedWithItsHold(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A nonce that a chain that became shorter has left free is taken by a transfer to the wallet itself, which
+// can be told as what has used the nonce.
+func TestUsedOfAFreeNonce(t *testing.T) {
+	ctx, chain := t.Context(), newWorld(t, filepath.Join(t.TempDir(), "chain"), node.Faults{}, time.Hour).chain
+	defer chain.Close()
+	server := httptest.NewServer(chain)
+	defer server.Close()
+	client := node.NewClient(server.URL, time.Minute)
+	by := withdrawal.By{Actor: "olga", Role: withdrawal.Operator}
+	if _, err := used(ctx, client, by, 0, "a test"); !errors.Is(err, statemachine.ErrIllegal) {
+		t.Fatalf("a free nonce: %v", err)
+	}
+	for range node.Finality {
+		if err := chain.Tick(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	event, err := used(ctx, client, by, 0, "a test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	recovering := withdrawal.Recovery{Chain: chainID, Wallet: withdrawal.HotWallet{ID: hotWallet, Chain: chainID}, Recovering: true, Generation: 1}
+	if _, err := policy(time.Minute).Statements(event, recovering, time.Now()); err != nil {
+		t.Error(err)
+	}
 }
