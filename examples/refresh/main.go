@@ -17,29 +17,19 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/settlehq/settle/examples/internal/children"
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/refresh"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "refresh:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("refresh", run) }
 
 type options struct {
 	db      string
@@ -87,11 +77,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		o.db = os.Getenv("POSTGRES_URL")
 	}
 	if o.db == "" {
-		dir, err := os.MkdirTemp("", "settle-refresh-")
-		if err != nil {
+		var err error
+		if o.db, err = program.Temporary("refresh"); err != nil {
 			return err
 		}
-		o.db = filepath.Join(dir, "refresh.db")
 		fmt.Fprintln(stderr, "the database is", o.db)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("not done after %v", o.timeout))

@@ -8,10 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/store/worker"
 )
 
@@ -72,7 +74,7 @@ func (h *host) dunning(ctx context.Context) (err error) {
 		churned: map[string]time.Duration{}, issued: map[string]time.Time{},
 		provider: provider{paid: map[string]int64{}, refused: map[string]bool{}, calls: map[string]int{}, held: map[string]bool{}}}
 	n.now = n.began
-	db, err := openDatabase(ctx, h.options.db, false, func() time.Time { return n.now })
+	db, err := program.Open(ctx, h.options.db, program.Options{Options: sqlstore.Options{Now: func() time.Time { return n.now }}})
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/examples/internal/children"
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -92,7 +93,7 @@ func react(ctx context.Context, c childConfig, stdout io.Writer, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	db, err := openDatabase(ctx, c.Database, false, nil)
+	db, err := program.Open(ctx, c.Database, program.Options{})
 	if err != nil {
 		return err
 	}

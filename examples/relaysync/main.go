@@ -16,25 +16,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"path/filepath"
 	"time"
+
+	"github.com/settlehq/settle/examples/internal/program"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "relaysync:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("relaysync", run) }
 
 type options struct {
 	db      string // path of a file, or URL of a PostgreSQL database
@@ -88,11 +78,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("-timeout %v: it must be positive", o.timeout)
 	}
 	if o.db == "" {
-		dir, err := os.MkdirTemp("", "settle-relaysync-")
-		if err != nil {
+		var err error
+		if o.db, err = program.Temporary("relaysync"); err != nil {
 			return o, err
 		}
-		o.db = filepath.Join(dir, "relaysync.db")
 		fmt.Fprintln(stderr, "the database is", o.db)
 	}
 	return o, nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/examples/internal/children"
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/relaysync"
 	"github.com/settlehq/settle/store"
 )
@@ -24,7 +25,7 @@ const stubborn = "relay_0"
 // host is the service that owns the relays.
 type host struct {
 	options
-	db      *database
+	db      *program.Database
 	relays  *store.Relays
 	server  *process
 	running []*process // reactors
@@ -44,7 +45,7 @@ func everything(ctx context.Context, o options, log io.Writer) (r report, err er
 	if err != nil {
 		return r, err
 	}
-	db, err := openDatabase(ctx, o.db, true, nil)
+	db, err := program.Open(ctx, o.db, program.Options{Before: program.Migrate})
 	if err != nil {
 		return r, err
 	}
@@ -221,7 +222,7 @@ func (h *host) prove(ctx context.Context) error {
 	if err := json.NewDecoder(resp.Body).Decode(&there); err != nil {
 		return err
 	}
-	stored, err := h.db.texts(ctx)
+	stored, err := texts(ctx, h.db.DB)
 	if err != nil {
 		return err
 	}

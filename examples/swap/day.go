@@ -12,10 +12,12 @@ import (
 
 	"github.com/settlehq/settle/examples/internal/children"
 	"github.com/settlehq/settle/examples/internal/claims"
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/examples/swap/chain"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -33,7 +35,8 @@ type story struct {
 	urls    map[swap.Chain]string
 	kills   int64
 	random  *rand.Rand
-	db      *database
+	db      *program.Database
+	schema  string // of PostgreSQL
 	swaps   *store.Swaps
 	world   *world
 	workers []*children.Process
@@ -129,16 +132,16 @@ func (s *story) startChain(ctx, life context.Context, group *sync.WaitGroup, c s
 func (s *story) open(ctx context.Context, prepare func(*store.Swaps) error) error {
 	name, schema := s.options.db, ""
 	switch {
-	case isPostgres(name):
+	case program.IsPostgres(name):
 		schema = fmt.Sprintf("%s_%d", s.options.schema, s.Losses)
 	case s.Losses > 0:
 		name = fmt.Sprintf("%s.%d", name, s.Losses)
 	}
-	db, err := openDatabase(ctx, name, schema, true)
+	db, err := program.Open(ctx, name, program.Options{Options: sqlstore.Options{Schema: schema}, Before: program.Migrate})
 	if err != nil {
 		return err
 	}
-	s.db = db
+	s.db, s.schema = db, schema
 	if s.swaps, err = store.NewSwaps(db, policy); err != nil {
 		return err
 	}

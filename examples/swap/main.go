@@ -25,24 +25,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"time"
 
 	"github.com/settlehq/settle/examples/internal/children"
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/examples/swap/chain"
 	"github.com/settlehq/settle/swap"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run0(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "swap:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("swap", run0) }
 
 // The program runs itself again as these.
 const (

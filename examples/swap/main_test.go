@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/examples/swap/chain"
 	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/store"
@@ -164,7 +165,7 @@ func TestTheProofFails(t *testing.T) {
 		t.Helper()
 		s := &story{options: options{dir: t.TempDir()}, diary: diary{Began: time.Now(), Stopped: [2]time.Time{time.Now(), time.Now()}}}
 		var err error
-		if s.db, err = openDatabase(ctx, filepath.Join(s.dir, "swap.db"), "", true); err != nil {
+		if s.db, err = program.Open(ctx, filepath.Join(s.dir, "swap.db"), program.Options{Before: program.Migrate}); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.db.Close() })

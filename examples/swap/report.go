@@ -35,7 +35,7 @@ func (s *story) report(ctx context.Context, ended error) (*report, error) {
 		Seconds: time.Since(s.Began).Seconds(), Kills: s.kills, Losses: s.Losses}
 	for _, table := range []string{"unprocessed_sigs", "processed_sigs", "refunded_sigs", "quarantined_sigs", "unprocessed_txids",
 		"processed_txids", "refunded_txids", "quarantined_txids"} {
-		counts, err := s.db.count(ctx, "SELECT status, COUNT(*) as count \nFROM "+table+" \nGROUP BY status;")
+		counts, err := count(ctx, s.db, s.schema, "SELECT status, COUNT(*) as count \nFROM "+table+" \nGROUP BY status;")
 		if err != nil {
 			return nil, err
 		}

@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/examples/swap/chain"
 	"github.com/settlehq/settle/examples/swap/payer"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/swap"
 )
 
@@ -115,7 +117,7 @@ func runWorker(ctx context.Context, c workerConfig, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	db, err := openDatabase(ctx, c.Database, c.Schema, false)
+	db, err := program.Open(ctx, c.Database, program.Options{Options: sqlstore.Options{Schema: c.Schema}})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil

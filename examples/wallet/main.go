@@ -20,21 +20,16 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/utxo"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "wallet:", err)
-		os.Exit(1)
-	}
+	program.Main("wallet", func(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
+		return run(ctx, args, stdout, stderr)
+	})
 }
 
 type options struct {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/internal/children"
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
@@ -92,7 +93,7 @@ func runWorker(ctx context.Context, c workerConfig, log *slog.Logger) error {
 	if c.Together > 0 {
 		p.check = together
 	}
-	db, err := openDatabase(ctx, c.Database, false, sqlstore.Options{LosslessPromotion: c.Lossless})
+	db, err := program.Open(ctx, c.Database, program.Options{Options: sqlstore.Options{LosslessPromotion: c.Lossless}})
 	if err != nil {
 		if ctx.Err() != nil { // stopped before it began
 			return nil

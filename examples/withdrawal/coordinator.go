@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/settlehq/settle/examples/internal/children"
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
@@ -90,10 +91,11 @@ func pay(ctx context.Context, o options, stdout, stderr io.Writer) error {
 
 // open opens the database, the service and the ledger of the chain. A server that is away
 // at that moment, as one that restarts is, is tried again until ctx is done.
-func (c *coordinator) open(ctx context.Context) (db *database, err error) {
+func (c *coordinator) open(ctx context.Context) (db *program.Database, err error) {
 	var wrong error // what no later try mends
 	err = c.until(ctx, "open", func() (err error) {
-		if db, err = openDatabase(ctx, c.db, true, sqlstore.Options{LosslessPromotion: c.lossless}); err == nil {
+		o := program.Options{Options: sqlstore.Options{LosslessPromotion: c.lossless}, Before: program.Migrate}
+		if db, err = program.Open(ctx, c.db, o); err == nil {
 			if c.batches, err = store.NewBatches(db, c.pace.policy()); err == nil {
 				c.service = c.batches.Withdrawals()
 				c.genesis, err = openLedger(ctx, c.service, c.ledger, c.wallets)

@@ -17,8 +17,8 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/examples/internal/children"
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/internal/pgtest"
-	"github.com/settlehq/settle/store/sqlstore"
 )
 
 // scene is one database, one chain and one batch, on which the program is run,
@@ -178,7 +178,7 @@ func TestPostgresStoppedImmediately(t *testing.T) {
 		rows, crashes = 150, 3
 	}
 	url := pgtest.Empty(t, "pgx", server.URL())
-	if db, err := openDatabase(t.Context(), url, true, sqlstore.Options{}); err != nil { // with its tables, which are none of the test
+	if db, err := program.Open(t.Context(), url, program.Options{Before: program.Migrate}); err != nil { // with its tables, which are none of the test
 		t.Fatal(err)
 	} else if err := db.Close(); err != nil {
 		t.Fatal(err)

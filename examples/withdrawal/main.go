@@ -22,23 +22,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"path/filepath"
 	"time"
 
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "withdrawal:", err)
-		os.Exit(1)
-	}
-}
+func main() { program.Main("withdrawal", run) }
 
 type options struct {
 	db       string // path of a file, or URL of a PostgreSQL database
@@ -94,20 +84,19 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("-together %d: 0 to %d are possible", o.several, node.MaxTransfers)
 	case o.timeout <= 0:
 		return o, fmt.Errorf("-timeout %v: it must be positive", o.timeout)
-	case isPostgres(o.db) && o.ledger == "":
+	case program.IsPostgres(o.db) && o.ledger == "":
 		return o, errors.New("-db with a postgres URL needs -ledger: the database and the chain belong together")
 	}
 	if o.db == "" {
-		dir, err := os.MkdirTemp("", "settle-withdrawal-")
-		if err != nil {
+		var err error
+		if o.db, err = program.Temporary("withdrawal"); err != nil {
 			return o, err
 		}
-		o.db = filepath.Join(dir, "withdrawal.db")
 	}
 	if o.ledger == "" {
 		o.ledger = o.db + ".ledger"
 	}
-	if !isPostgres(o.db) {
+	if !program.IsPostgres(o.db) {
 		fmt.Fprintf(stderr, "the database is %s, the chain is %s\n", o.db, o.ledger)
 	}
 	return o, nil

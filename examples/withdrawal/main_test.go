@@ -16,9 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/settlehq/settle/store/sqlstore"
-
 	"github.com/google/uuid"
+	"github.com/settlehq/settle/examples/internal/program"
 	"github.com/settlehq/settle/examples/withdrawal/node"
 	"github.com/settlehq/settle/internal/pgtest"
 	"github.com/settlehq/settle/store"
@@ -169,7 +168,7 @@ func inMemory() store.Store[store.Unit] { return memory.New(memory.Options{}) }
 
 func onSQLite(t *testing.T) store.Store[store.Unit] {
 	t.Helper()
-	db, err := openDatabase(t.Context(), filepath.Join(t.TempDir(), "withdrawal.db"), true, sqlstore.Options{})
+	db, err := program.Open(t.Context(), filepath.Join(t.TempDir(), "withdrawal.db"), program.Options{Before: program.Migrate})
 	if err != nil {
 		t.Fatal(err)
 	}
