@@ -1,9 +1,11 @@
 package sqlstore_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -63,18 +65,30 @@ func TestWorkGoesOnBehindSlowConnections(t *testing.T) {
 	}
 }
 
-// Whole workers with the hastiest settings that a policy of 250 ms allows: every
-// connection is lost, and a new one takes five times as long as a call may take, for as
-// long as the test runs. Each request is paid once, and nothing is done by hand.
+// Whole workers lose every connection, and a new one takes long for as long as the test runs: with the hastiest settings
+// that a policy of 250 ms allows five times as long as a call may take, with the default settings two seconds. Each
+// request is paid once, and nothing is done by hand.
 func TestWholeWorkersGoOnBehindSlowConnections(t *testing.T) {
-	const call, requests = 125 * time.Millisecond, 5
+	const call = 125 * time.Millisecond
+	t.Run("hasty", func(t *testing.T) { goOnBehindSlow(t, 2*call, call, 5*call) })
+	t.Run("default", func(t *testing.T) {
+		if os.Getenv("SETTLE_SOAK") == "" {
+			t.Skip("half a minute: SETTLE_SOAK=1 runs it")
+		}
+		goOnBehindSlow(t, 0, 0, 2*time.Second)
+	})
+}
+
+// goOnBehindSlow has five requests paid by workers with the settings, 0 for the default, behind connections of a cost.
+func goOnBehindSlow(t *testing.T, checkEvery, call, cost time.Duration) {
+	const requests, poll = 5, 125 * time.Millisecond
 	far, near, slow := throughSlow(t, 0)
 	b := bankOf(t, near, near.open(t), withdrawal.HotWallet{ID: named("payer"), Chain: named("no nonces")})
 	for range requests {
 		b.pending(t, named("no nonces"))
 	}
 	policy := b.policy
-	policy.CheckEvery = 2 * call
+	policy.CheckEvery = cmp.Or(checkEvery, policy.CheckEvery)
 	s, err := store.NewWithdrawals(far, policy)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +112,7 @@ func TestWholeWorkersGoOnBehindSlowConnections(t *testing.T) {
 		return held{Withdrawal: w, Events: []withdrawal.Event{withdrawal.Receipt{By: as(withdrawal.ConfirmationWorker), Tx: w.Job.TxHash,
 			Block: withdrawal.Block{Height: 1, Hash: "b", Canonical: "b", Head: 90}}}}
 	}
-	slow.Cost.Store(int64(5 * call))
+	slow.Cost.Store(int64(cost))
 	slow.Cut()
 	var running sync.WaitGroup
 	run := func(source store.WithdrawalSource, handle func(context.Context, withdrawal.Withdrawal) held) {
@@ -119,7 +133,7 @@ func TestWholeWorkersGoOnBehindSlowConnections(t *testing.T) {
 		if len(open) == 0 {
 			break
 		}
-		time.Sleep(call)
+		time.Sleep(poll)
 	}
 	cancel()
 	running.Wait()
