@@ -31,7 +31,7 @@ type withdrawalTables struct {
 	acks      []withdrawal.Acknowledgement
 	acked     map[incidentKey]bool
 	known     map[incidentKey]bool
-	said      []withdrawal.Statement
+	said      map[uuid.UUID][]withdrawal.Statement // by chain
 	*trails[uuid.UUID]
 }
 
@@ -107,6 +107,7 @@ func newWithdrawalTables() *withdrawalTables {
 			version: func(b *withdrawal.Batch) int64 { return b.Version },
 			sorted:  batchKeys,
 		}),
+		said:      map[uuid.UUID][]withdrawal.Statement{},
 		batchTxs:  map[uuid.UUID][]withdrawal.BatchTx{},
 		membersOf: map[uuid.UUID][]uuid.UUID{},
 		jobsOf:    map[uuid.UUID][]uuid.UUID{},

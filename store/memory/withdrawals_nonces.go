@@ -91,15 +91,18 @@ func (w hotWallets) Say(statements ...withdrawal.Statement) error {
 			return w.tx.fail(&statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "hot wallet", ID: id.String(), Event: "say"})
 		}
 	}
-	assign(w.tx, &w.withdrawalTables.said, append(w.said, statements...))
+	for i := range statements {
+		chain := statements[i].Chain
+		set(w.tx, w.said, chain, append(w.said[chain], statements[i]))
+	}
 	return nil
 }
 
 // Statements implements [store.HotWalletRecords].
 func (w hotWallets) Statements(chain uuid.UUID, generation int64) (all []withdrawal.Statement, err error) {
-	for i := range w.said {
-		if s := &w.said[i]; s.Generation >= generation && s.Chain == chain {
-			all = append(all, *s)
+	for _, s := range w.said[chain] {
+		if s.Generation >= generation {
+			all = append(all, s)
 		}
 	}
 	return all, nil
@@ -107,9 +110,9 @@ func (w hotWallets) Statements(chain uuid.UUID, generation int64) (all []withdra
 
 // Unclaimed implements [store.HotWalletRecords].
 func (w hotWallets) Unclaimed(chain uuid.UUID) (all []withdrawal.Statement, err error) {
-	for i := range w.said {
-		if s := &w.said[i]; s.Chain == chain && s.OfUnclaimed() {
-			all = append(all, *s)
+	for _, s := range w.said[chain] {
+		if s.OfUnclaimed() {
+			all = append(all, s)
 		}
 	}
 	return all, nil

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 	"time"
 
@@ -44,10 +45,11 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 	}
 	s := withdrawal.StatsOf(all, now, window)
 	w.confirmingBatches(chain, s.CountBatch)
-	var said []withdrawal.Statement
-	for i := range w.said {
-		if chain == uuid.Nil || w.said[i].Chain == chain {
-			said = append(said, w.said[i])
+	said := w.said[chain]
+	if chain == uuid.Nil {
+		chains := slices.SortedFunc(maps.Keys(w.said), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+		for _, c := range chains {
+			said = append(said, w.said[c]...)
 		}
 	}
 	open, err := withdrawal.UnknownOutbounds(said, func(wallet uuid.UUID, nonce uint64) (filler, job bool, err error) {
