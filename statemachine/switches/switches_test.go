@@ -142,6 +142,9 @@ func TestWhoSaysWhat(t *testing.T) {
 			switches.Started{By: olga, Scope: chain, Recovery: true, Reason: "x", Unsettled: statemachine.ErrHeld}, statemachine.ErrHeld},
 		{"a start of what has been started, which has nothing to settle", switches.Switch{},
 			switches.Started{By: olga, Scope: chain, Recovery: true, Reason: "x", Unsettled: statemachine.ErrHeld}, nil},
+		{"a start in a copy of which nobody has said what was lost", after(t, recovering(switches.Send, 1)),
+			switches.Started{By: olga, Scope: chain, Recovery: true, Reason: "x", Moved: true}, switches.ErrUnsettled},
+		{"a lower level there", after(t, stop(switches.Send)), switches.Started{By: olga, Scope: chain, Reason: "x", Moved: true}, nil},
 		{"the system starts", after(t, stop(switches.Begin)), switches.Started{By: system, Scope: chain, Reason: "x"}, statemachine.ErrForbidden},
 		{"nobody stops", switches.Switch{}, switches.Stopped{By: switches.By{Role: switches.Operator}, Scope: chain, Level: switches.Begin, Reason: "x"}, statemachine.ErrInvalid},
 		{"no reason", switches.Switch{}, switches.Stopped{By: olga, Scope: chain, Level: switches.Begin}, statemachine.ErrInvalid},
@@ -241,6 +244,16 @@ func levelOf(all, own switches.Switch) switches.State {
 		}
 	}
 	return s
+}
+
+// In a database that is not where it was nothing is sent, whatever its rows say.
+func TestElsewhereNothingIsSent(t *testing.T) {
+	for _, rows := range [][2]switches.Switch{{}, {after(t, stop(switches.Begin))}, {{}, after(t, recovering(switches.Begin, 1))},
+		{{}, after(t, recovering(switches.Begin, 1), ended())}} {
+		if s := switches.Of(rows[0], rows[1]).Elsewhere(); s.Begins() || s.Sends() || s.Level != switches.Send || !s.Recovering || !s.Moved {
+			t.Errorf("%+v is %+v", rows, s)
+		}
+	}
 }
 
 func TestTheHigherLevelCounts(t *testing.T) {

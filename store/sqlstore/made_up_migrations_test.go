@@ -171,6 +171,71 @@ func TestOldAndNewBinariesBesideEachOther(t *testing.T) {
 	})
 }
 
+// A process that runs while an additive migration is made beside it goes on with its connections and prepared
+// statements: it pays, stops and starts, follows the log, notes that it is alive, and stands still in a database
+// that is not where it was.
+func TestAProcessThatRunsGoesOnBesideALaterMigration(t *testing.T) {
+	pgtest.Beside(t)
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		ctx, b := t.Context(), newPayer(t, d)
+		later, _ := b.with(t, "later")
+		operator, err := store.NewSwitches(b.Store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		by := switches.By{Actor: "olga", Role: switches.Operator}
+		var row sqlstore.Consumer
+		work := func(when string) {
+			t.Helper()
+			b.goes(t, when)
+			_, _, err := operator.Stop(ctx, stopped(switches.Chain(chain1), switches.Send))
+			if err == nil {
+				_, err = operator.Start(ctx, switches.Started{By: by, Scope: switches.Chain(chain1), Reason: "found"})
+			}
+			if err != nil {
+				t.Errorf("%s: the switch: %v", when, err)
+			}
+			if claimed, err := b.offered(ctx); err != nil || len(claimed) != 0 {
+				t.Errorf("%s: %d are offered, %v", when, len(claimed), err)
+			}
+			if err := b.Update(ctx, func(u store.Unit) error {
+				c, err := sqlstore.ConsumersOf(u)
+				if err != nil {
+					return err
+				}
+				next := sqlstore.Consumer{Name: "c", Machines: []string{"m"}, Fence: row.Fence + 1, Until: time.Now()}
+				is, err := c.Move(row, next)
+				if err != nil || !is {
+					t.Errorf("%s: the consumer moves: %v, %v", when, is, err)
+				}
+				p := sqlstore.Parked{Consumer: "c", N: 1, Machine: "m", ID: "x", Version: 1, Aggregate: "x", At: time.Now(), NextTry: time.Now()}
+				if err == nil {
+					err = errors.Join(c.Park(p), c.Retry(p), c.Unpark(p))
+				}
+				if err == nil {
+					row, err = c.Get("c")
+				}
+				return err
+			}); err != nil {
+				t.Errorf("%s: the consumer: %v", when, err)
+			}
+			if lines, _, err := store.NewJournal(b.Store).Page(ctx, "", 10); err != nil || len(lines) == 0 {
+				t.Errorf("%s: %d lines of the journal, %v", when, len(lines), err)
+			}
+		}
+		work("before")
+		later.migrate(t)
+		work("after")
+		if _, err := b.Exec(b.tables("INSERT INTO {settle_places} (n, generation, lines, base, system, timeline, relation, actor, reason) " +
+			"SELECT n + 1, generation, lines, base, system, timeline, relation + 1, '', '' FROM {settle_places}")); err != nil {
+			t.Fatal(err)
+		}
+		if d == sqlstore.Postgres { // a file has no place
+			b.stands(t, "moved")
+		}
+	})
+}
+
 // A migration that raises oldest keeps those away that do not know it, with all that
 // they would have run; after its Down they are back.
 func TestAMigrationThatRaisesOldestKeepsOldBinariesAway(t *testing.T) {

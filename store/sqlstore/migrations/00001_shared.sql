@@ -210,12 +210,20 @@ CREATE TABLE @settle_switches (
 -- the locks were taken. Where the database is not where it was, one more row says so.
 -- +goose StatementBegin
 CREATE FUNCTION @settle_ask(asked text, lossless boolean) RETURNS SETOF @settle_switches LANGUAGE plpgsql VOLATILE AS '
+DECLARE
+	moved @settle_switches; -- a later migration may give the table more columns
 BEGIN
 	PERFORM pg_advisory_xact_lock_shared(hashtextextended(''@settle_switches everything'', 0));
 	PERFORM pg_advisory_xact_lock_shared(hashtextextended(''@settle_switches '' || asked, 0));
 	RETURN QUERY SELECT s.* FROM @settle_switches s WHERE s.scope IN (''everything'', asked);
 	IF @settle_moved(lossless) THEN
-		RETURN QUERY SELECT ''moved''::text, ''on''::text, NULL::text, NULL::text, NULL::timestamptz, true, ''send''::text, 0::bigint, NULL::timestamptz, 1::bigint;
+		moved.scope := ''moved'';
+		moved.level := ''on'';
+		moved.recovering := true;
+		moved.recovery := ''send'';
+		moved.generation := 0;
+		moved.version := 1;
+		RETURN NEXT moved;
 	END IF;
 END';
 -- +goose StatementEnd
