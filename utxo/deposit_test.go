@@ -70,6 +70,7 @@ func TestWhatIsADeposit(t *testing.T) {
 		"of a wallet without one":                                   {func(s *utxo.DepositSight) { s.Wallet, s.Height = 2, 0 }, true},
 		"in no block":                                               {gone, false},
 		"of a failed transaction":                                   {func(s *utxo.DepositSight) { gone(s); s.Status = utxo.Failed }, false},
+		"of a transaction that is not published":                    {func(s *utxo.DepositSight) { s.Status = utxo.Failed }, false},
 		"of nothing":                                                {func(s *utxo.DepositSight) { s.Amount = 0 }, false},
 		"below the minimum: it waits":                               {func(s *utxo.DepositSight) { s.Amount = 4 }, true},
 		"of an owner who is behind":                                 {func(s *utxo.DepositSight) { s.Scanned = 0 }, true},
@@ -158,6 +159,7 @@ func TestWhenADepositIsReversed(t *testing.T) {
 		shaken bool
 	}{
 		"as it was":                      {nil, "", false},
+		"a coinbase in the chain":        {func(s *utxo.DepositSight) { s.Coinbase = true }, "", false},
 		"the chain is one block shorter": {func(s *utxo.DepositSight) { s.Tip = 11 }, "", true},
 		"it left the chain":              {gone, "", true},
 		"it failed":                      {func(s *utxo.DepositSight) { gone(s); s.Status = utxo.Failed }, "", true},
@@ -199,6 +201,21 @@ func TestWhenADepositIsReversed(t *testing.T) {
 	_, _, err := deposit(utxo.DepositWaiting).Reverse(sight(gone), "olga", "why", utxotest.Start)
 	if !errors.Is(err, statemachine.ErrIllegal) {
 		t.Errorf("one that waits: %v", err)
+	}
+}
+
+// A new tip is a reason to look at what is in the chain and not credited, and at what is shaken.
+func TestWhichDepositsATipMakesDue(t *testing.T) {
+	for _, state := range utxo.DepositMachine.States() {
+		for _, in := range []bool{true, false} {
+			for tip, deep := range map[int32]bool{11: false, 12: true} { // credited at a depth of 3, in block 10
+				d := deposit(state)
+				d.InChain = in
+				if want := in != (state == utxo.DepositCredited && (deep || !in)); d.Due(tip) != want {
+					t.Errorf("%s, in the chain %v, tip %d: due %v", state, in, tip, !want)
+				}
+			}
+		}
 	}
 }
 

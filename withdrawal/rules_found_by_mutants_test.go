@@ -67,6 +67,21 @@ func TestAStopOfSendsHoldsABatch(t *testing.T) {
 	}
 }
 
+// What is due is offered as the switch has it: a stop holds up no refund, and a recovery does.
+func TestWhatASwitchLeavesDue(t *testing.T) {
+	for level, due := range map[switches.Level]string{0: "claim rebroadcast enqueue", switches.On: "claim rebroadcast enqueue",
+		switches.Begin: "rebroadcast", switches.Send: ""} {
+		for _, recovering := range []bool{false, true} {
+			for _, kind := range withdrawal.DueKind(0).Values() {
+				want := slices.Contains(strings.Fields(due+" check rescue"), kind.String()) || kind == withdrawal.DueRefund && !recovering
+				if got := withdrawal.DueIn(kind, switches.State{Level: level, Recovering: recovering}); got != want {
+					t.Errorf("%v at %v, recovering %v: %v", kind, level, recovering, got)
+				}
+			}
+		}
+	}
+}
+
 func TestABatchNamesOthers(t *testing.T) {
 	b := newBatch(t, 2)
 	for hash, want := range map[string]bool{"v1": false, "other": true, "": false} {
