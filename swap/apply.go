@@ -96,8 +96,8 @@ func (s *step) run(now time.Time) error {
 // event names what is refused.
 func (s *step) event() string { return statemachine.EventName(s.ev) }
 
-// begin checks role and actor, the first of all checks, and brings the time to
-// UTC microseconds.
+// begin checks role and actor, which is the first of all checks, and brings the time of the event to UTC
+// microseconds.
 func (s *step) begin(now time.Time) error {
 	var reason string
 	var err error
@@ -148,8 +148,7 @@ func (s *step) take() error {
 	return s.side.take(s)
 }
 
-// move takes one edge of the table; it and note are the only places that set a
-// status and a version.
+// move takes one edge of the table. Only move and note, which calls it, set a status and a version.
 func (s *step) move(on trigger, reason string) error {
 	if !s.side.allows(on) {
 		return s.refuse(statemachine.ErrIllegal, triggerName(s.side, on))
@@ -186,14 +185,14 @@ func (s *step) own() {
 	}
 }
 
-// intent is the one of a number, to be changed.
+// intent returns the intent of a number, for a change: the slices of the item are copied first.
 func (s *step) intent(n int64) *Intent {
 	s.own()
 	return s.item.Intent(n)
 }
 
-// discrepancy records evidence against the record, once by its key; it reports
-// whether it is new.
+// discrepancy records evidence that contradicts the record, unless a discrepancy with the same kind and key is on
+// file. It reports whether the discrepancy is new.
 func (s *step) discrepancy(d Discrepancy) bool {
 	d.Direction, d.Item, d.At, d.Actor = s.side.direction(), s.item.ID, s.by.At, s.by.Actor
 	d.Text = statemachine.Bounded(d.Text, MaxText)
@@ -208,8 +207,8 @@ func (s *step) discrepancy(d Discrepancy) bool {
 	return true
 }
 
-// found is discrepancy of what a chain shows now: one that was mended, or that a person
-// has dealt with, is open again.
+// found records a discrepancy that a chain shows now. If the same discrepancy is on file and closed, since evidence
+// refuted it or a person has dealt with it, found opens it again.
 func (s *step) found(d Discrepancy) {
 	if s.discrepancy(d) {
 		return
@@ -222,8 +221,8 @@ func (s *step) found(d Discrepancy) {
 	}
 }
 
-// mended closes a discrepancy that an intent has by its number: evidence says that it
-// is not so, or an operator's order has dealt with it.
+// mended closes the discrepancy of a kind whose key is the number of an intent: evidence has refuted it, or an
+// operator's order has dealt with it.
 func (s *step) mended(kind DiscrepancyKind, in *Intent) {
 	s.close(func(d *Discrepancy) bool { return d.Kind == kind && d.Key == number(in.Number) })
 }
@@ -245,7 +244,7 @@ func (s *step) hold(kind HoldKind, reason string) {
 	}
 }
 
-// rehold stops the item for another reason. Since when it is held stays.
+// rehold holds the item for another reason than before. The time since which it is held stays.
 func (s *step) rehold(kind HoldKind, reason string) {
 	at := s.by.At
 	if s.item.Hold.Kind != 0 {
@@ -254,8 +253,8 @@ func (s *step) rehold(kind HoldKind, reason string) {
 	s.item.Hold = Hold{Kind: kind, At: at, Reason: statemachine.Bounded(reason, MaxText)}
 }
 
-// free ends a hold, but for an outbound that nobody has explained. The stale
-// clock stood meanwhile.
+// free ends the hold of the item. If an outbound that is none of its intents is still unexplained, the item is held
+// again at once, as ByMismatch. The time in the hold is added to Stood, which the stale clock does not count.
 func (s *step) free() {
 	s.item.Stood += max(0, s.by.At.Sub(s.item.Hold.At))
 	s.item.Hold = Hold{}
@@ -376,15 +375,15 @@ func (s *step) before(e *Observed, at time.Time) bool {
 	return e.Control.Generation > 0 && (e.Time.IsZero() || s.p.Since(s.side.direction(), at).Before(e.Control.RecoveredAt))
 }
 
-// early reports whether the row may be one that [Recovered] is still to rebuild: it could not be
-// rebuilt once the item is stored.
+// early reports whether an observed item must wait since [Recovered] may still have to rebuild its row: once an item
+// is stored, it cannot be rebuilt.
 func (s *step) early(e *Observed, at time.Time) bool {
 	_, seen := s.ev.(Observed)
 	return seen && e.Control.forgot() && s.before(e, at)
 }
 
-// creditID is the one form of a credit's id, "txid" or "txid:contract": each part
-// in that of [statemachine.HashForm].
+// creditID brings the id of a credit, "txid" or "txid:contract", to its one form: each of the two parts to that of
+// [statemachine.HashForm].
 func creditID(id string) string {
 	txid, contract, more := strings.Cut(id, ":")
 	if txid = statemachine.HashForm(txid); more {
@@ -393,7 +392,7 @@ func creditID(id string) string {
 	return txid
 }
 
-// nexusID reports whether a credit's id is in its one form.
+// nexusID reports whether the id of a credit is in its one form.
 func nexusID(id string) bool {
 	_, contract, more := strings.Cut(id, ":")
 	return creditID(id) == id && !(more && (contract == "" || len(contract) > 1 && contract[0] == '0'))
@@ -428,7 +427,7 @@ func (s *step) same(e *Observed, at time.Time) bool {
 	return s.old.Amount == e.Amount && alike(chain, s.old.From, e.From) && (s.old.At.Equal(at) || early || uncut)
 }
 
-// elapsed: what the money says comes before what time says.
+// elapsed follows what has been paid, and only if nothing has, does what time alone may do.
 func (s *step) elapsed(e *Elapsed) error {
 	if moved, err := s.reconcile(); moved || err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 
 // When evidence was asked for, which is newer, and how long nothing was found.
 
-// at is when a speaker asked a chain, by the store's clock: when it is told, where the
-// speaker does not say, and at the latest.
+// at returns the time at which a speaker asked a chain. It is the time of the event if the speaker gives no time, or
+// one that is later than the event.
 func (s *step) at(asked time.Time) time.Time {
 	if t, err := statemachine.Time(asked); err == nil && !asked.IsZero() && t.Before(s.by.At) {
 		return t
@@ -35,9 +35,9 @@ func (s *step) outdated(in *Intent, asked time.Time) (bool, error) {
 }
 
 // missed returns Missed and MissedAt of an intent after one more look-up that did not find it. Time counts as passed
-// only between two look-ups in a row: if they are further apart than twice LookEvery, the clock may have been set
-// forward, and if the later one has the earlier time, the clock was set back. So a clock that was set forward once adds
-// at most twice LookEvery.
+// only between two look-ups in a row. If they are further apart than twice LookEvery, the clock may have been set
+// forward; if the later look-up has the earlier time, the clock was set back; in both cases nothing is added. So a
+// clock that was set forward once adds at most twice LookEvery.
 func (p *Policy) missed(in *Intent, asked, now time.Time) (time.Duration, time.Time) {
 	switch gap := asked.Sub(in.MissedAt); {
 	case in.MissedAt.After(now):
@@ -51,14 +51,14 @@ func (p *Policy) missed(in *Intent, asked, now time.Time) (time.Duration, time.T
 	}
 }
 
-// sends is for how long an intent must be missed until nobody can be sending it: the time that
-// its sender has, one call, and what a clock may have been set forward unseen.
+// sends is for how long look-ups must miss an intent before nobody can be sending it any more: the time that its
+// sender had, the time of one call, and the time by which the clock may have been set forward unseen.
 func (p *Policy) sends(in *Intent) time.Duration {
 	return in.SendBy.Sub(in.At) + p.CallTimeout + 2*p.LookEvery
 }
 
-// incomplete takes a look-up that does not find an intent and does not prove that the intent cannot
-// have paid: it counts as time seen where it would have shown the intent.
+// incomplete takes a look-up that does not find an intent and proves nothing yet. If the look-up would have shown the
+// intent, the time since the look-up before it is added to Missed.
 func (s *step) incomplete(in *Intent, v *View) error {
 	if in.Final || !s.p.covers(in, v, s.by.At) {
 		s.later = !in.Final
@@ -67,8 +67,8 @@ func (s *step) incomplete(in *Intent, v *View) error {
 	return s.unseen(in, v.Asked)
 }
 
-// unseen counts the time that a look-up has seen to pass without finding an intent, until it is
-// enough for a proof.
+// unseen adds to Missed the time since the last look-up that did not find the intent either, until Missed is enough
+// for a proof.
 func (s *step) unseen(in *Intent, asked time.Time) error {
 	s.later = true
 	missed, at := s.p.missed(in, asked, s.by.At)

@@ -6,12 +6,12 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// ErrSettled refuses to pay what an operator has given back by hand. It is an
+// ErrSettled refuses a payment of an item whose amount an operator has given back by hand. It is also
 // [statemachine.ErrIllegal].
 var ErrSettled = statemachine.NewSentinel("settled-by-hand", "an operator has given it back by hand", statemachine.ErrIllegal)
 
-// handed ends an item whose amount an operator has given back by hand. No outbound of the item may still pay: each is
-// proved not to have paid, or has brought the amount to the quarantine account for good.
+// handed takes an operator's word that he has given the amount of the item back by hand. No outbound of the item may
+// still pay: each intent is proved not to have paid, or has moved the amount to the quarantine account for good.
 func (s *step) handed(e *Settled) error {
 	i := s.item
 	switch is := i.ByHand.Reference; {

@@ -66,8 +66,8 @@ func CheckCredit(c Credit) error {
 // Money is where the amount of the deposit is.
 func (d *Deposit) Money() Money { return d.money(false) }
 
-// Money is where the amount of the credit is. One that vanished and was given
-// up was never deposited.
+// Money is where the amount of the credit is. Nothing was deposited for a credit whose inbound transaction vanished
+// and that was dropped.
 func (c *Credit) Money() Money { return c.money(c.Status == CreditAsFees && c.Fees == 0) }
 
 func corrupt(kind, id, broken string) error {

@@ -9,9 +9,9 @@ import (
 	"github.com/settlehq/settle/statemachine/switches"
 )
 
-// Control is the one row that concerns all items: the scans of the
-// vault's own history, and the reference counter. Begun and Elapsed read it in
-// their own commit, Begun under a lock of the row.
+// Control is the one row that concerns all items: it says which scans of the vault's own history were made, and has
+// the counter of reference numbers. Begun and Elapsed read the row in the transaction that stores them; Begun also
+// locks it.
 type Control struct {
 	// Level is how far the switch stops the direction of an item, and RunsSince the time since which the direction has
 	// not been stopped ([switches.State]). They are no columns: the service sets them for an event and for Next, see
@@ -25,8 +25,8 @@ type Control struct {
 	Generation int64
 	// RecoveredAt is when the last one was said: the last start on an empty or restored store.
 	RecoveredAt time.Time
-	// SolanaScanned and NexusScanned say that the vault's own history was read whole by a scan
-	// of this generation. Nothing is begun before both are.
+	// SolanaScanned and NexusScanned say that a scan of this generation has read the vault's own history whole.
+	// Nothing is begun before both are true.
 	SolanaScanned, NexusScanned bool
 	// MissingSaid is when somebody said that the items which [Policy.RecoverMissing] found are stored, or that it found
 	// none. BooksRead is when an operator said that the host's other books were read, and that each [Settled], hold and
@@ -56,7 +56,7 @@ func (c Control) Recovering() bool {
 	return c.unscanned() != ""
 }
 
-// With is c beside what the switch says of a direction.
+// With returns the row together with the state of the switch of a direction.
 func (c Control) With(s switches.State) Control {
 	c.Level, c.RunsSince = s.Level, s.RunsSince
 	return c
@@ -86,11 +86,11 @@ func (c Control) Restored(now time.Time) Control {
 	return c
 }
 
-// forgot reports whether finished rows of before the loss may be missing still.
+// forgot reports whether rows of items that were finished before the restore may still be missing.
 func (c *Control) forgot() bool { return c.Generation > 0 && c.MissingSaid.IsZero() }
 
-// SaysMissing records that what [Policy.RecoverMissing] found is stored, or that there is none.
-// An operator or the system says so, after a restore; once is enough.
+// SaysMissing records, after a restore, the word of an operator or of the system that the items which
+// [Policy.RecoverMissing] found are stored, or that it found none. A second call changes nothing.
 func (c Control) SaysMissing(by By, now time.Time) (Control, error) {
 	if err := SaysRestored(by); err != nil || !c.forgot() {
 		return c, err
@@ -100,8 +100,8 @@ func (c Control) SaysMissing(by By, now time.Time) (Control, error) {
 	return c, nil
 }
 
-// ReadsBooks records that an operator has read the host's books elsewhere, after a restore, and
-// has said again each [Settled], hold and order since the copy; once is enough.
+// ReadsBooks records, after a restore, an operator's word that he has read the books that the host keeps elsewhere,
+// and has sent again each [Settled], hold and order since the copy was made. A second call changes nothing.
 func (c Control) ReadsBooks(by By, now time.Time) (Control, error) {
 	switch {
 	case by.Role != Operator:
@@ -121,9 +121,9 @@ func (c Control) ReadsBooks(by By, now time.Time) (Control, error) {
 // and so [switches.ErrOnHold].
 var ErrUnsettled = statemachine.NewSentinel("swaps-unsettled", "what went out before the restore is not known yet", switches.ErrUnsettled)
 
-// Unsettled returns the first condition that is missing before a direction may be started after a restore, as
-// [ErrUnsettled]; nil if none is missing. The look-backs of single items that are older than the restore are no
-// condition: they come later.
+// Unsettled returns, as [ErrUnsettled], the first condition that is missing after a restore before a direction may be
+// started; nil if none is missing. The look-backs of single items are no condition: each is made before its item is
+// paid.
 func (c Control) Unsettled() error {
 	open := func(what string) error { return fmt.Errorf("%w: %s", ErrUnsettled, what) }
 	switch {
@@ -139,8 +139,8 @@ func (c Control) Unsettled() error {
 	return nil
 }
 
-// Restored is [Control.Restored] at now by the store's clock, which may be behind that
-// of the copy by [Policy.WaterlineMargin].
+// Restored is [Control.Restored] with a time that is [Policy.WaterlineMargin] after now, since the store's clock may
+// be behind the clock of the copy by so much.
 func (p Policy) Restored(c Control, now time.Time) Control {
 	return c.Restored(now.Add(p.WaterlineMargin))
 }
@@ -154,8 +154,8 @@ func SaysRestored(by By) error {
 	return statemachine.Actor(by.Actor)
 }
 
-// Scanned records a complete scan of the vault's history on a chain, of this generation: see
-// [Policy.Scanned].
+// Scanned records that the vault's own history on a chain was read whole in this generation. [Policy.Scanned] decides
+// which scan counts.
 func (c Control) Scanned(chain Chain) Control {
 	is := &c.SolanaScanned
 	if chain == Nexus {
@@ -188,7 +188,7 @@ const (
 	MaxSeen      = 1 << 61
 )
 
-// follows reports whether a number is one that was drawn, or could have been.
+// follows reports whether the counter has drawn a number, or can still draw it.
 func (c *Control) follows(n uint64) bool {
 	return n <= MaxSeen || n == c.Reference+1 && n <= MaxReference
 }
@@ -203,8 +203,8 @@ func (c Control) Saw(t Sighting) Control {
 	return c
 }
 
-// Seed makes the next reference max(local, seen) + 1. It never lowers. A number
-// above [MaxSeen] is [statemachine.ErrInvalid], but for the next one.
+// Seed raises the counter so that the next reference number is above seen; it never lowers the counter. A number
+// above [MaxSeen] is [statemachine.ErrInvalid], unless it is the next one to be drawn.
 func (c Control) Seed(seen uint64) (Control, error) {
 	if !c.follows(seen) {
 		return c, fmt.Errorf("%w: a reference number is at most %d", statemachine.ErrInvalid, uint64(MaxSeen))

@@ -16,37 +16,37 @@ const (
 	// CreditPending: USDD came in. An [Observer] counts its confirmations; from two on a [Worker] looks up the asset
 	// that maps it to a Solana account. After [Policy.RefundTimeout] without a mapping it is refunded.
 	CreditPending CreditStatus = iota + 1
-	// CreditReady: the account is pinned. A Worker checks it and sends. A crash
-	// before the intent leaves it due.
+	// CreditReady: the account that is to be paid is fixed. A Worker checks it and sends. After a crash before
+	// [Begun] the credit is due again.
 	CreditReady
-	// CreditSending: an intent is on file, or was. A crash leaves it open: it
-	// is looked up, never sent again. After proof that it cannot land a Worker
-	// sends again, up to [Policy.MaxAttempts].
+	// CreditSending: a payment is begun, or was begun and has failed. After a crash its intent is open: it is looked
+	// up, and never sent again. After proof that it cannot land a Worker begins another one, up to
+	// [Policy.MaxAttempts].
 	CreditSending
-	// CreditAwaiting: a payment went out. A Worker looks it up until it is
-	// final, landed with an error, or cannot land any more. A crash leaves it due.
+	// CreditAwaiting: a payment went out. A Worker looks it up until it is final, has landed with an error, or cannot
+	// land any more. After a crash the look-up is due again.
 	CreditAwaiting
-	// CreditProcessed: the payment is final. Later evidence is a discrepancy. A crash
-	// leaves nothing, here and in CreditAsFees.
+	// CreditProcessed: the payment is final, and evidence against it is a discrepancy. A crash changes nothing, here
+	// and in CreditAsFees.
 	CreditProcessed
-	// CreditAsFees: too small to be sent or refunded, kept as fee; or the
-	// inbound transaction has vanished and nothing is kept.
+	// CreditAsFees: the amount is too small to be sent or refunded, and is kept as a fee; or the inbound transaction
+	// has vanished, and nothing is kept.
 	CreditAsFees
-	// CreditRefundPending: a Worker proves that nothing went out, then refunds. A
-	// crash after the intent leaves it open: it is looked up.
+	// CreditRefundPending: a Worker proves that nothing went out, then begins the refund. After a crash behind
+	// [Begun] the intent is open: it is looked up.
 	CreditRefundPending
-	// CreditTradeBalanceCheck: no mapping in time. A Worker looks once more; a crash
-	// leaves it due.
+	// CreditTradeBalanceCheck: no mapping was found in time. A Worker looks for it once more. After a crash the
+	// look-up is due again.
 	CreditTradeBalanceCheck
-	// CreditCollectingRefund: still no mapping. A Worker proves that nothing went out,
-	// then refunds. A crash after the intent leaves it open: it is looked up.
+	// CreditCollectingRefund: the last look-up found no mapping either. A Worker proves that nothing went out, then
+	// begins the refund. After a crash behind [Begun] the intent is open: it is looked up.
 	CreditCollectingRefund
-	// CreditRefunded: a refund went out, and is looked up until it is final. If
-	// it is lost an [Operator] may requeue it. A crash leaves the look-up due.
+	// CreditRefunded: a refund went out, and is looked up until it is final. If it cannot land any more, an
+	// [Operator] may requeue it. After a crash the look-up is due again.
 	CreditRefunded
-	// CreditQuarantined: nobody could be paid. A Worker owes the move to
-	// [Policy.USDDQuarantineAccount], three attempts, then an Operator. A crash after an
-	// intent leaves it open: it is looked up.
+	// CreditQuarantined: nobody could be paid. A Worker owes the move to [Policy.USDDQuarantineAccount]; after
+	// [Policy.MaxAttempts] attempts an Operator has the credit. After a crash behind [Begun] the intent is open: it
+	// is looked up.
 	CreditQuarantined
 )
 

@@ -58,8 +58,9 @@ func (x *creditSide) take(s *step) error {
 	return s.refuse(statemachine.ErrIllegal, "of deposits only")
 }
 
-// confirmations: with the second one it is decided whether the amount is worth
-// a swap, before mapping and clock.
+// confirmations takes the number of confirmations of the inbound transaction, or that the transaction has vanished.
+// When there are [Policy].CreditConfirmations, 2 or more, the terms are frozen, and a credit that is too small is
+// kept as a fee; only afterwards a mapping is looked up, or a time-out counts.
 func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	c := &x.c
 	asked, _ := statemachine.Time(e.Asked)
@@ -120,38 +121,38 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 	return s.note(fmt.Sprintf("%d confirmations", e.Count))
 }
 
-// vanished records that what came in is there no more. Where it comes back for good that closes,
-// unless it was dropped meanwhile.
+// vanished records that the inbound transaction has vanished. When the transaction is final again the discrepancy is
+// closed, unless the credit was dropped meanwhile.
 func (s *step) vanished(text string) { s.found(s.gone(text)) }
 
 func (s *step) gone(text string) Discrepancy {
 	return Discrepancy{Kind: InboundGone, Key: s.item.ID, Chain: Nexus, TxID: s.item.ID, Amount: s.item.Amount, Text: text}
 }
 
-// vanishes reports whether it is on file that what came in has vanished, and nobody has dealt with it.
+// vanishes reports whether the discrepancy is open that the inbound transaction has vanished.
 func (c *Credit) vanishes() bool {
 	return slices.ContainsFunc(c.Discrepancies, func(d Discrepancy) bool { return d.Kind == InboundGone && d.Key == c.ID && d.ClosedBy == "" })
 }
 
-// dropped reports whether it was given up because what came in had vanished.
+// dropped reports whether an operator gave the credit up since its inbound transaction had vanished.
 func (c *Credit) dropped() bool { return c.Status == CreditAsFees && !c.GoneAt.IsZero() && c.Fees == 0 }
 
 // stage of the status.
 func (c *Credit) stage() stage { return creditStages[c.Status] }
 
-// unpaid reports whether something may still go out for it: it is not finished, or
-// the move of a quarantined one is owed.
+// unpaid reports whether something may still go out for the credit: it is not finished, or it is quarantined and its
+// amount was not moved yet.
 func (c *Credit) unpaid() bool {
 	return !c.stage().finished() || c.Status == CreditQuarantined && c.SettledBy == 0 && c.awaited(Quarantine) == nil
 }
 
-// ripe reports whether the inbound transaction counts.
+// ripe reports whether the inbound transaction is there and has enough confirmations.
 func (c *Credit) ripe(p *Policy) bool {
 	return c.Terms.Frozen && c.Confirmations >= p.CreditConfirmations && c.GoneAt.IsZero()
 }
 
-// uncounted reports whether confirmations are waited for: before a mapping counts,
-// and before anything goes out, however the credit came to where it is.
+// uncounted reports whether the credit waits for confirmations of its inbound transaction. Without them no mapping is
+// taken and nothing is sent, in whatever way the credit came to its state.
 func (c *Credit) uncounted(p *Policy) bool {
 	if c.Status == CreditPending || c.Status == CreditTradeBalanceCheck {
 		return !c.ripe(p)
@@ -159,7 +160,8 @@ func (c *Credit) uncounted(p *Policy) bool {
 	return c.stage().performs != 0 && c.unpaid() && (!c.GoneAt.IsZero() || c.Confirmations < p.CreditConfirmations)
 }
 
-// mappingLooked: only a mapping of this very credit by its owner counts.
+// mappingLooked takes a look-up of the mapping. A mapping counts only if it names this credit, and its owner is the
+// owner that the credit names.
 func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 	c := &x.c
 	last := c.Status == CreditTradeBalanceCheck
@@ -192,7 +194,7 @@ func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 	return s.tried("no mapping yet")
 }
 
-// elapsed: the wait for a mapping ends, or what is micro was looked back for.
+// elapsed ends the wait for a mapping, or keeps a credit as a fee that is too small.
 func (x *creditSide) elapsed(s *step, house Control) error {
 	c := &x.c
 	switch {

@@ -14,41 +14,36 @@ import (
 type DepositStatus = statemachine.Enum[depositStatus]
 
 const (
-	// DepositDetected: the transfer is finalized on Solana. A [Worker] fetches
-	// its memo. A crash leaves nothing behind: the fetch is owed again. A memo
-	// that cannot be fetched for longer than [Policy.RefundTimeout] is refunded
-	// by time.
+	// DepositDetected: the transfer is finalized on Solana. A [Worker] fetches its memo. After a crash the fetch is
+	// owed again. If the memo cannot be fetched for longer than [Policy.RefundTimeout], the deposit is refunded.
 	DepositDetected DepositStatus = iota + 1
-	// DepositReady: the memo names a Nexus address. A Worker checks the account
-	// and debits the treasury. A crash after the intent leaves it open: it is
-	// looked up, never sent again.
+	// DepositReady: the memo names an address on Nexus. A Worker checks the account and begins the payment. After a
+	// crash behind [Begun] the intent is open: it is looked up, and never sent again.
 	DepositReady
-	// DepositDebited: a debit went out. A Worker looks it up until it is final,
-	// landed with an error, or cannot land any more. Time alone moves nothing; a crash
-	// leaves it due.
+	// DepositDebited: the payment went out. A Worker looks it up until it is final, has landed with an error, or
+	// cannot land any more; time alone moves nothing. After a crash the look-up is due again.
 	DepositDebited
-	// DepositProcessed: the debit is final. Later evidence is a discrepancy. A crash
-	// leaves nothing, here, in DepositAsFees and in DepositRefunded.
+	// DepositProcessed: the payment is final, and evidence against it is a discrepancy. A crash changes nothing,
+	// here, in DepositAsFees and in DepositRefunded.
 	DepositProcessed
 	// DepositAsFees: too small to be sent, refunded or quarantined; kept as fee.
 	DepositAsFees
-	// DepositToBeRefunded: a Worker proves that nothing went out, then refunds.
-	// A crash after the intent leaves it open: it is looked up.
+	// DepositToBeRefunded: a Worker proves that nothing went out, then begins the refund. After a crash behind
+	// [Begun] the intent is open: it is looked up.
 	DepositToBeRefunded
-	// DepositRefundSent: a refund went out. A Worker looks it up. There is no
-	// second refund: one that failed goes to quarantine. A crash leaves it due.
+	// DepositRefundSent: a refund went out. A Worker looks it up. If it cannot land any more, there is no second
+	// refund: the amount goes to quarantine. After a crash the look-up is due again.
 	DepositRefundSent
 	// DepositRefunded: the refund is final.
 	DepositRefunded
-	// DepositToBeQuarantined: a Worker proves that nothing went out, then moves
-	// the amount to [Policy.USDCQuarantineAccount]. A crash after the intent leaves it
-	// open: it is looked up.
+	// DepositToBeQuarantined: a Worker proves that nothing went out, then begins the move to
+	// [Policy.USDCQuarantineAccount]. After a crash behind [Begun] the intent is open: it is looked up.
 	DepositToBeQuarantined
-	// DepositQuarantined: the move went out, and is looked up until it is
-	// final. If it is lost an [Operator] may requeue it. A crash leaves the look-up due.
+	// DepositQuarantined: the move went out, and is looked up until it is final. If it cannot land any more, an
+	// [Operator] may requeue it. After a crash the look-up is due again.
 	DepositQuarantined
-	// DepositQuarantineFailed: all attempts failed. An Operator requeues it, or gives it
-	// back by hand and says [Settled]. A crash leaves nothing.
+	// DepositQuarantineFailed: all attempts to move the amount have failed. An Operator requeues the move, or gives
+	// the amount back by hand and says [Settled]. A crash changes nothing.
 	DepositQuarantineFailed
 )
 

@@ -47,7 +47,8 @@ func (x *depositSide) take(s *step) error {
 	return s.refuse(statemachine.ErrIllegal, "of credits only")
 }
 
-// memoFetched: the syntax decides at once, also about an absent memo.
+// memoFetched decides by the syntax of the memo at once. A transfer without a memo is refunded like one with a wrong
+// memo.
 func (x *depositSide) memoFetched(s *step, e *MemoFetched) error {
 	d := &x.d
 	if d.Status != DepositDetected {
@@ -85,7 +86,7 @@ func (x *depositSide) memoFetched(s *step, e *MemoFetched) error {
 	return s.move(validMemo, "")
 }
 
-// tried: somebody tried to move the item on, for the time-outs that need one.
+// tried records that somebody has tried to move the item on. Some time-outs count only after that.
 func (s *step) tried(reason string) error {
 	s.later = true
 	if s.item.Tried {
@@ -95,7 +96,7 @@ func (s *step) tried(reason string) error {
 	return s.note(reason)
 }
 
-// freeze sets what a send pays, from today's policy.
+// freeze takes what the send pays from the present policy, so that a later policy does not change it.
 func (s *step) freeze() {
 	f := s.p.fees(s.side.direction())
 	s.item.Terms = Terms{Frozen: true, Min: f.Minimum}
@@ -112,8 +113,8 @@ func (x *depositSide) accountChecked(s *step, e *AccountChecked) error {
 	return s.checked(e.State)
 }
 
-// checked is the shared half of AccountChecked: usable is good for the next
-// intent, anything else that is known ends the send.
+// checked takes the state of the account that is to be paid, for both directions. A usable account allows the next
+// intent, and only that one. Every other state but AccountUnknown ends in a refund.
 func (s *step) checked(state AccountState) error {
 	switch state {
 	case AccountUsable:
@@ -135,7 +136,8 @@ func (s *step) checked(state AccountState) error {
 	return s.move(accountUnusable, state.String())
 }
 
-// elapsed: a memo that could not be read comes before what is stale.
+// elapsed does what time alone may do to a deposit. The time-out of a memo that cannot be read comes before the one
+// of a stale deposit.
 func (x *depositSide) elapsed(s *step, house Control) error {
 	d := &x.d
 	switch d.Status {
@@ -161,8 +163,8 @@ func (x *depositSide) elapsed(s *step, house Control) error {
 	return s.idle(x.stage().performs, house)
 }
 
-// idle: an action that cannot be begun, since nothing is left to pay, there is
-// nowhere to pay to, or no attempt is left.
+// idle moves the item on if the action of its state cannot be begun: nothing is left to pay after the fee, nobody can
+// be paid, or no attempt is left.
 func (s *step) idle(a Action, house Control) error {
 	if a == 0 || s.item.givenBack() || s.item.unproved() != nil || s.item.behind(house) || lacksIntent(s.side, s.item) {
 		return nil
@@ -194,14 +196,15 @@ func (s *step) keep() error {
 	return s.move(asFees, "")
 }
 
-// over: the item is older than a limit, by its own time and by when it was
-// stored. stood is time that does not count.
+// over reports whether the item is older than a limit, both by the time of its block and by when it was stored. The
+// time stood is not counted.
 func (s *step) over(limit, stood time.Duration) bool {
 	return s.age(s.item.At) > limit+stood && s.age(s.item.Stored) > limit+stood
 }
 
-// stale: a day has passed, somebody tried, and nothing may be in flight. Holds
-// do not count, and after a stop or a recovery of the direction the day begins anew.
+// stale puts a deposit aside that is older than [Policy.StaleAfter], if somebody has tried to move it on and no
+// outbound of it may pay. Time in holds does not count, and the time begins anew after the direction was stopped or
+// recovering.
 func (x *depositSide) stale(s *step, house Control) error {
 	d := &x.d
 	if house.stops(Send) != "" || !d.Tried || d.unproved() != nil || !s.over(s.p.StaleAfter, d.Stood) ||

@@ -88,10 +88,10 @@
 // vault's own history, count from RecoveredAt + Lease + CallTimeout on. Before a store is restored,
 // end the processes that worked on it, or make sure that its clock is not set forward until then.
 //
-// A deposit that is on no file after a restore may have been paid before it, and is looked back for, if
-// its block is not younger than RecoveredAt + [Policy].WaterlineMargin; of a credit it is a day more. So the store's
-// clock is right, to less than that margin, when Restored is said: a clock that is further behind then, and
-// is set right afterwards, takes what came in last before the restore for new.
+// After a restore a deposit that is on no file may have been paid before the restore. It is looked back for if its block
+// is older than RecoveredAt + [Policy].WaterlineMargin; for a credit the limit is [Policy].GoneAfter later. Therefore the
+// store's clock must be right, to less than that margin, when Restored is said: if it is further behind then and is set
+// right afterwards, the items that came in last before the restore are taken for new ones.
 //
 // # Storing a change
 //

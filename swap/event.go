@@ -42,8 +42,8 @@ type (
 		Asked   time.Time // as in View
 		Control Control
 	}
-	// MemoFetched brings the memos of a deposit, as plain text: none, one, or
-	// several, which are invalid unless equal. Failed: they could not be read.
+	// MemoFetched brings the memos of a deposit as plain text: none, one or several. Several are taken for one if
+	// they are equal, and for an invalid one otherwise. Failed: they could not be read.
 	MemoFetched struct {
 		By
 		Memos  []string
@@ -111,13 +111,12 @@ var mappingFindings = []string{"found", "missing", "unknown"}
 
 // What goes out, by a worker under its lease. The holder is By.Actor.
 type (
-	// Claimed takes an item. Fence is the next one, Lease.Fence + 1; 0 takes
-	// whichever is next. Key: Fence.
+	// Claimed takes an item. Fence is Lease.Fence + 1; 0 takes the next fence, whatever it is. Key: Fence.
 	Claimed struct {
 		By
 		Fence int64
 	}
-	// GivenBack gives an item back; when it is due stays. Key: Fence.
+	// GivenBack gives an item back. The time at which it is due stays. Key: Fence.
 	GivenBack struct {
 		By
 		Fence int64
@@ -158,8 +157,8 @@ type (
 
 // What the chains say of it.
 type (
-	// Sighting is an outbound transaction as a chain shows it. What the vault
-	// did not sign proves nothing.
+	// Sighting is an outbound transaction as a chain shows it. A transaction that the vault did not sign proves
+	// nothing.
 	Sighting struct {
 		VaultSigned   bool
 		Chain         Chain `json:",omitzero"`
@@ -186,15 +185,15 @@ type (
 	// with gaps a host reports [LookUnknown], whatever the answer says.
 	View struct {
 		From time.Time // the scan begins at this block time, or earlier
-		// when the look-up began, by the clock of the store: what is sent later is not in it; zero with LookMissing: ErrInvalid; after the
-		// store's time: it proves nothing
+		// Asked is when the look-up began, by the clock of the store: the look-up does not cover what is sent later.
+		// Zero with LookMissing is ErrInvalid. With a time that is after the store's the look-up proves nothing.
 		Asked  time.Time
 		ByID   bool   // asked by signature (Solana) or reference (Nexus)
 		ByMemo bool   // Solana: and by memo
 		Before uint64 // finalized height (Solana) or tip (Nexus), read before the look-up
 		After  uint64 // height of the answer
-		// CannotLand is the one fact that is taken from the host: a Nexus
-		// transaction that is not found will never be mined.
+		// CannotLand says that a transaction on Nexus which was not found will never be mined. It is the one fact
+		// that the rules take from the host without evidence.
 		CannotLand bool
 	}
 	// Looked is a look-up of one intent. Number 0 is a look-back, owed after a database was lost or restored: it
@@ -275,8 +274,8 @@ type (
 // What an operator orders. What is carried out already is a no-op. A reason is required but for
 // [Released], and bounded.
 type (
-	// RefundOrdered and QuarantineOrdered choose how the item ends. They end a hold
-	// by policy. While an intent is open they are ErrHeld.
+	// RefundOrdered and QuarantineOrdered choose how the item ends. They also end a hold by policy. While an intent
+	// of the item is open, both are ErrHeld.
 	RefundOrdered struct {
 		By
 		Reason string

@@ -85,8 +85,8 @@ func (s *step) looked(e *Looked) error {
 	return s.missing(s.intent(e.Number), e.View.Asked)
 }
 
-// lookedBack takes a complete look-back: every outbound of the item is on file. The host asserts that no transaction
-// that was begun before the loss can land any more; the lease of its sender has ended by now.
+// lookedBack takes a complete look-back, which says that every outbound of the item is on file. The host says that no
+// transaction which was begun before the loss can land any more; the lease of its sender has ended by then.
 func (s *step) lookedBack(e *Looked) error {
 	if !s.item.behind(e.Control) {
 		return nil
@@ -102,8 +102,7 @@ func (s *step) lookedBack(e *Looked) error {
 	return s.note("every outbound is on file")
 }
 
-// lookBackAt is from when on a look-back counts: nobody who has begun something
-// before the loss may still send it.
+// lookBackAt is the time from which on a look-back counts: by then nobody still sends what was begun before the loss.
 func (p *Policy) lookBackAt(c Control) time.Time {
 	return after(p.Lease+p.CallTimeout, c.RecoveredAt)
 }
@@ -125,8 +124,9 @@ func (s *step) waitsFor(in *Intent) bool {
 	return !g.finished() && in.Proof == 0
 }
 
-// missing: an intent that is not settled cannot pay any more. Where the state
-// waits for it, that counts only if it was asked after the time-out.
+// missing takes a complete look-up that did not find an intent which is not settled: the intent cannot pay any more.
+// If the state of the item waits for this intent, the look-up counts only if it was asked more than
+// [Policy.ConfirmTimeout] after the intent's commit.
 func (s *step) missing(in *Intent, asked time.Time) error {
 	if old, err := s.outdated(in, asked); old {
 		return err
@@ -146,7 +146,8 @@ func (s *step) missing(in *Intent, asked time.Time) error {
 	return s.takenBack(in, Negative)
 }
 
-// takenBack: an outbound that was taken to have paid has not.
+// takenBack takes proof that an outbound has not paid which was taken to have paid, and which the state of the item
+// does not wait for.
 func (s *step) takenBack(in *Intent, proof Proof) error {
 	in.Outcome, in.Proof = statemachine.Failed, proof
 	s.mended(LateOutbound, in)
@@ -154,8 +155,8 @@ func (s *step) takenBack(in *Intent, proof Proof) error {
 	return s.note(fmt.Sprintf("%s %d did not pay after all: %s", in.Action, in.Number, proof))
 }
 
-// loses says which outbound a finished item rests on and has lost, 0 for none. The item
-// rests on one outbound at a time, so the discrepancy of an earlier lost one is closed.
+// loses sets the number of the intent that a finished item rests on and that cannot have paid; 0: there is none. A
+// finished item rests on one intent at a time, so the discrepancy of an earlier lost intent is closed.
 func (s *step) loses(number int64) {
 	if was := s.item.Intent(s.item.Lost); was != nil && was.Number != number {
 		s.mended(OutboundLost, was)
@@ -163,7 +164,7 @@ func (s *step) loses(number int64) {
 	s.item.Lost = number
 }
 
-// lost: what the state waits for has not paid and never will.
+// lost takes proof that the outbound which the state of the item waits for has not paid and never will.
 func (s *step) lost(in *Intent, proof Proof) error {
 	in.Outcome, in.Proof = statemachine.Failed, proof
 	if in.ClosedAt.IsZero() {
@@ -267,8 +268,8 @@ func (s *step) sighted(t *Sighting, asked time.Time) (err error) {
 	return nil
 }
 
-// movedNothing takes a transaction with an error that is none of the item's intents: it proves
-// nothing of these. Where it is final it refutes what an earlier sighting below finality said of it.
+// movedNothing takes a transaction with an error that is none of the item's intents. It proves nothing of the
+// intents. If it is final, it closes the Mismatch that an earlier sighting below finality had recorded of it.
 func (s *step) movedNothing(t *Sighting, asked time.Time) error {
 	rumour := func(d Discrepancy) bool {
 		return d.mismatch(t.TxID) && !d.Firm && d.ClosedBy == "" && asked.After(d.At)
@@ -303,8 +304,8 @@ func (s *step) foreign(t *Sighting) bool {
 	return t.Of != "" && !t.Denied || t.Chain == Solana && named && !s.names(t, s.item.ID)
 }
 
-// sound reports whether a transaction can be one of its chain. Of what the vault did not sign
-// nothing is kept, so it may move and say whatever it likes.
+// sound reports whether a sighting can be a transaction of its chain. Nothing is stored of a transaction that the
+// vault did not sign, so its memo, amount and destination are not checked.
 func (t *Sighting) sound() bool {
 	return t.Chain.Valid() && word(t.TxID, MaxID) && (!t.VaultSigned || len(t.Memo) <= MaxMemo && statemachine.Storable(t.Memo) &&
 		t.Amount <= MaxAmount && (t.Destination == "" || word(t.Destination, MaxAddress)))
@@ -328,8 +329,8 @@ func (s *step) find(t *Sighting) (found *Intent) {
 	return found
 }
 
-// mine reports whether a transaction has the reference of an intent that no answer
-// has named a transaction of, and is what that pays.
+// mine reports whether a transaction has the reference of an intent and is what the intent pays. It is asked of
+// intents for which no answer has named a transaction yet.
 func (s *step) mine(in *Intent, t *Sighting) bool {
 	filed := func(f Intent) bool { return f.landedAs(t.Chain, t.TxID) }
 	return in.Chain == Nexus && in.TxID == "" && in.Reference != 0 && in.Reference == t.Reference &&
@@ -351,11 +352,11 @@ func (p Policy) Misfit(r Record, t Sighting) bool {
 	})
 }
 
-// Denied reports whether an outbound is a misfit of which a person has said not_sent: then it may belong to another
-// item, for which a person says paid_by. The not_sent alone gives it to no item.
+// Denied reports whether an outbound is a misfit of which a person has said not_sent. The outbound may then belong to
+// another item: a person says paid_by of that item. The not_sent alone gives it to no item.
 func (p Policy) Denied(r Record, t Sighting) bool { return p.Misfit(r, t) && r.Head().denies(t.TxID) }
 
-// denies reports whether a person has said of a mismatch that it is no payment of i.
+// denies reports whether a person has said of the transaction of a mismatch that it is no payment of the item.
 func (i *Item) denies(tx string) bool {
 	return slices.ContainsFunc(i.Discrepancies, func(d Discrepancy) bool { return d.mismatch(tx) && d.Firm && d.ClosedBy != "" })
 }
@@ -374,8 +375,8 @@ func (s *step) another(in *Intent, t *Sighting) bool {
 	return t.Errored && in.Landed() || s.item.denies(t.TxID)
 }
 
-// failedOnChain: it landed with an error. Below finality that can change, and it has where it
-// was seen to have paid later.
+// failedOnChain takes a sighting of an intent's transaction that landed with an error. It proves nothing below
+// finality, nor if the transaction was seen to have paid later.
 func (s *step) failedOnChain(in *Intent, t *Sighting, asked time.Time) error {
 	switch {
 	case in.Final && s.p.final(t):
@@ -402,7 +403,7 @@ func (s *step) failedOnChain(in *Intent, t *Sighting, asked time.Time) error {
 	return s.takenBack(in, Errored)
 }
 
-// finish: no reorganisation takes it back.
+// finish takes a final sighting of an outbound that has paid: no reorganisation takes it back.
 func (s *step) finish(in *Intent) error {
 	in.Final = true
 	text := fmt.Sprintf("%s %d is final", in.Action, in.Number)

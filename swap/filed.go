@@ -76,8 +76,8 @@ func (s *step) second(in *Intent, txid, rival string, seen time.Time) error {
 	return s.note("a second transaction was answered")
 }
 
-// maxFiled bounds the intents with those that are filed: when no more may be begun,
-// a person pays, and says so.
+// maxFiled bounds the intents of an item together with those that are filed. It is above MaxIntents: when no more may
+// be begun, a person pays by hand, and that payment is filed.
 const maxFiled = MaxIntents + MaxIntents/10
 
 // file adds an outbound that was not begun here: it may have paid.
@@ -109,13 +109,14 @@ func (s *step) claims(in *Intent, rival string) {
 	}
 }
 
-// uncontested: the transaction of an intent is the item's own, or has not paid.
+// uncontested closes the discrepancy that two items have a transaction on file: the transaction is this item's alone,
+// or has not paid.
 func (s *step) uncontested(in *Intent) {
 	s.close(func(d *Discrepancy) bool { return d.Kind == Contested && d.Key == in.TxID && d.Chain == in.Chain })
 }
 
-// disowned: the transaction of an intent that a person has filed paid for something
-// else. A state that nothing leads out of stays, with a discrepancy.
+// disowned takes an operator's word that the transaction which a person has filed for this item paid for something
+// else. If no edge leads out of the item's state, the item stays there, with a discrepancy.
 func (s *step) disowned(in *Intent, text string) error {
 	switch g := s.side.stage(); {
 	case !s.waitsFor(in):
@@ -137,13 +138,14 @@ func (s *step) disowned(in *Intent, text string) error {
 	return s.note(fmt.Sprintf("%s %d %s", in.Action, in.Number, text))
 }
 
-// landedAs reports whether a transaction was filed and has landed: it stays that one's.
+// landedAs reports whether a transaction was filed as this intent and has landed. No other intent takes the
+// transaction then.
 func (i *Intent) landedAs(c Chain, txid string) bool {
 	return i.Filed && i.Landed() && i.Chain == c && sameTx(i, txid)
 }
 
-// ClaimOf is the claim that an event for a record may take, empty if it takes none.
-// A service asks who has it, for Rival.
+// ClaimOf is the claim that an event may take for a record; empty: it takes none. A service looks up which item has
+// the claim, and names that item in Rival.
 func ClaimOf(r Record, ev Event) string {
 	seen := func(t Sighting) string {
 		if t.TxID == "" {
@@ -171,5 +173,5 @@ func ClaimOf(r Record, ev Event) string {
 	return ""
 }
 
-// claim is what [Intent].Claim is of a transaction.
+// claim is the text of [Intent].Claim for a transaction.
 func claim(c Chain, txid string) string { return c.String() + " " + form(c, txid) }

@@ -17,14 +17,13 @@ const (
 	MaxActor   = statemachine.MaxActor // bytes
 	MaxText    = 1000                  // bytes of a reason
 	MaxRaw     = 1 << 12               // bytes of a signed transaction; Solana allows 1232
-	// MaxAmount bounds every amount, in units of 10^-6: what a signed 64-bit
-	// column holds.
+	// MaxAmount bounds every amount, in units of 10^-6. It is the largest number that a signed 64-bit column holds.
 	MaxAmount = 1<<63 - 1
-	// MaxIntents bounds the intents that are begun for one item. After the last one an
-	// [Operator] has it.
+	// MaxIntents bounds the intents that are begun for one item. After the last one only an [Operator] moves the item
+	// on.
 	MaxIntents = 1000
-	// MaxDeferral bounds what is waited for after an intent that was not tried, if
-	// [Policy].DeferFor is not longer: what is postponed for ever has one intent a day.
+	// MaxDeferral is the longest pause after an intent that was not tried, unless [Policy].DeferFor is longer. So an
+	// item that is postponed for ever has one intent a day.
 	MaxDeferral = 24 * time.Hour
 )
 
@@ -54,8 +53,8 @@ type Item struct {
 	// stored, or at its last complete look-up with number 0. After a database was lost nothing is begun while
 	// LookedBack is below the generation of the control row.
 	LookedBack int64
-	// Lost is the intent that a finished item rested on and that cannot have
-	// paid, until an operator requeues it; 0: none.
+	// Lost is the number of the intent that a finished item rested on and that cannot have paid; an operator requeues
+	// the item. 0: there is none.
 	Lost int64
 	// ByHand is the operator's word that the amount was given back outside.
 	ByHand ByHand `json:",omitzero"`
@@ -68,8 +67,7 @@ type Item struct {
 
 	// Lease and CheckAt are outside the version.
 	Lease statemachine.Lease
-	// CheckAt is when it is due for a worker; zero: never, by itself. Derived
-	// at each step.
+	// CheckAt is when the item is due for a worker; zero: never by itself. Each step derives it anew.
 	CheckAt time.Time
 }
 
@@ -91,9 +89,8 @@ type Attempts [3]int32
 // Of returns the attempts of an action.
 func (a Attempts) Of(action Action) int32 { return a[action-1] }
 
-// Intent is one outbound transaction, on file before it is sent. At most one is
-// open at a time. Amounts, destination, memo and reference are frozen: scans
-// match these.
+// Intent is one outbound transaction, on file before it is sent. At most one intent of an item is open at a time.
+// Scans match amount, destination, memo and reference with what the chain shows, so these never change.
 type Intent struct {
 	Number      int64 // within the item, from 1, never used again; the key of Begun, Answered and Looked
 	Action      Action
@@ -109,8 +106,8 @@ type Intent struct {
 	At          time.Time // commit: "sent at" for time-outs and cooldown
 	SendBy      time.Time // the sender must not hand it over from this moment on
 	Filed       bool      // it was not begun here: see [PaidBy]
-	// Claim is the transaction that a filed one, unless it is proved, has for its
-	// item alone; empty: another item has it, or none needs it.
+	// Claim names the transaction that a filed intent has for its item alone. Empty: another item has the
+	// transaction, the intent is proved not to have paid, or it was not filed.
 	Claim string
 
 	Outcome  statemachine.Outcome `json:",omitzero"` // zero and Unknown: open
@@ -137,8 +134,8 @@ func (i *Intent) Open() bool { return i.Outcome == 0 || i.Outcome == statemachin
 // Landed reports whether it went out, as far as the record knows.
 func (i *Intent) Landed() bool { return i.Outcome == statemachine.Done }
 
-// Settled reports whether nothing can change any more: it is final or proved.
-// Until then it is looked up.
+// Settled reports whether the intent is final or proved not to have paid, so that nothing about it can change. Until
+// then it is looked up.
 func (i *Intent) Settled() bool { return i.Final || i.Proof != 0 }
 
 // Proof says why an intent has not paid and never will.
@@ -146,8 +143,7 @@ func (i *Intent) Settled() bool { return i.Final || i.Proof != 0 }
 type Proof = statemachine.Enum[proof]
 
 const (
-	// Negative: a complete look-up did not find it, and it cannot land any
-	// more. See [View].
+	// Negative: a complete look-up did not find the transaction, and it cannot land any more. See [View].
 	Negative Proof = iota + 1
 	// Errored: it landed with an error, finally.
 	Errored
@@ -177,20 +173,20 @@ type HoldKind = statemachine.Enum[holdKind]
 const (
 	// ByOperator ends by [Released].
 	ByOperator HoldKind = iota + 1
-	// ByPolicy: a payment cannot land any more and the policy is [OnTimeoutHold].
-	// It ends by an operator's refund or quarantine.
+	// ByPolicy: a payment cannot land any more and the policy is [OnTimeoutHold]. The hold ends when an operator
+	// orders a refund or a quarantine.
 	ByPolicy
 	// ByMismatch: an outbound of the vault names the item and is none of its intents. The hold ends by [PaidBy] or
 	// [NotSent]; below finality also by evidence that the outbound cannot have paid, or is an intent of the item after
 	// all.
 	ByMismatch
-	// ByLate: an intent that was closed has paid while a later one is open. It
-	// ends by evidence, when no intent is open.
+	// ByLate: an intent that was closed has paid while a later one is open. The hold ends by itself, when evidence
+	// has closed every open intent.
 	ByLate
-	// ByMemo: the inbound memo begins like one of ours. It ends by Release.
+	// ByMemo: the inbound memo begins like those that only the house writes. The hold ends by [Released].
 	ByMemo
-	// ByRecovery: after a lost database it cannot be told what was paid for
-	// this item. It ends by PaidBy or Release.
+	// ByRecovery: a database was lost, and nobody can tell what was paid for this item. The hold ends by [PaidBy] or
+	// [Released].
 	ByRecovery
 )
 
@@ -216,8 +212,8 @@ var ErrNothing = statemachine.NewSentinel("nothing-came-in", "an amount of 0: no
 // MaxReferenceText bounds [Settled].Reference, in bytes.
 const MaxReferenceText = 100
 
-// givenBack reports whether an operator has given the amount back by hand: nothing
-// more is owed, and what pays after all contradicts it.
+// givenBack reports whether an operator has given the amount back by hand. Then nothing more is owed, and an outbound
+// that pays all the same is a discrepancy.
 func (i *Item) givenBack() bool { return !i.ByHand.At.IsZero() }
 
 // Discrepancy is evidence that contradicts the record, or an operator's word
@@ -247,8 +243,8 @@ func (d *Discrepancy) mismatch(txid string) bool {
 	return d.Kind == Mismatch && alike(d.Chain, d.Key, txid)
 }
 
-// Close says who has dealt with a discrepancy of no item: one that names a stored
-// item is its operator's business, see [Acknowledged].
+// Close returns the discrepancy as dealt with by an operator. It takes only discrepancies of no item; those of an
+// item are closed by [Acknowledged].
 func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) {
 	switch {
 	case statemachine.Actor(operator) != nil:
@@ -356,8 +352,7 @@ func (i *Item) openIntent() int64 {
 	return 0
 }
 
-// landed counts the intents that paid, as far as the record knows, and returns
-// the first of them.
+// landed returns how many intents have paid as far as the record knows, and the first of them.
 func (i *Item) landed() (n int, first *Intent) {
 	for k := range i.Intents {
 		if i.Intents[k].Landed() {
@@ -373,8 +368,8 @@ func (i *Item) landed() (n int, first *Intent) {
 // outbound of it that is not on file, for example one that was begun after the copy was made.
 func (i *Item) behind(c Control) bool { return i.LookedBack < c.Generation }
 
-// unexplained reports whether an outbound that names the item and is none of its
-// intents waits for an operator's word.
+// unexplained reports whether a Mismatch is open: an outbound that names the item and is none of its intents waits
+// for an operator's word.
 func (i *Item) unexplained() bool {
 	return slices.ContainsFunc(i.Discrepancies, func(d Discrepancy) bool { return d.Kind == Mismatch && d.ClosedBy == "" })
 }
@@ -389,8 +384,8 @@ func (i *Item) unproved() *Intent {
 	return nil
 }
 
-// awaited is the intent whose end a state waits for: the latest of the action
-// that went out.
+// awaited returns the intent whose finality a state waits for: the latest of an action that went out, nil if none
+// did.
 func (i *Item) awaited(a Action) *Intent {
 	for k := len(i.Intents) - 1; k >= 0; k-- {
 		if in := &i.Intents[k]; in.Action == a && in.Landed() {

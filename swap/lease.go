@@ -7,8 +7,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// claim gives the item to one worker. It is due again after LookEvery if the
-// worker brings nothing.
+// claim gives the item to one worker. If the worker reports nothing, the item is due again after LookEvery.
 func (s *step) claim(e *Claimed) error {
 	l := s.item.Lease
 	switch {

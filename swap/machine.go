@@ -78,8 +78,8 @@ func (role) Names() []string { return roleNames }
 
 var roleNames = []string{"observer", "worker", "operator", "system"}
 
-// trigger is the number of a trigger. Those below both machines have; a
-// machine's own come after them.
+// trigger is the number of a trigger. Both machines have the numbers up to byHand; the triggers of one machine alone
+// come after them.
 type trigger uint8
 
 const (

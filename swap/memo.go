@@ -8,8 +8,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Prefixes of memos. Ours are written on Solana and are how an outbound is
-// found again; processedTxid is read, never written.
+// Prefixes of memos. The house writes the others on Solana, and finds its own outbounds again by them. It does not
+// write memoProcessed, but reads it.
 const (
 	memoNexus     = "nexus:"
 	memoSend      = "nexus_txid:"
@@ -44,9 +44,9 @@ func ParseMemo(memo string) (address string, err error) {
 	return address, nil
 }
 
-// WriteMemo is the memo of an outbound on Solana: nexus_txid:<txid> for the send
-// of a credit, refundSig:<sig> with a reason, and quarantinedSig:<sig> for a
-// deposit.
+// WriteMemo returns the memo of an outbound on Solana: "nexus_txid:<txid>" for the send of a credit,
+// "refundSig:<sig>" and a reason for the refund of a deposit, and "quarantinedSig:<sig>" for its move to the
+// quarantine account.
 func WriteMemo(a Action, id string, reason RefundReason) string {
 	switch a {
 	case Send:
@@ -60,8 +60,8 @@ func WriteMemo(a Action, id string, reason RefundReason) string {
 	return memoAside + id
 }
 
-// ReadMemo says which item the memo of an outbound names, and for which action. The id is the first token, and begins
-// right after the exact prefix; a txid is in its one form, see [Credit]. ok is false for any other text.
+// ReadMemo says which item the memo of an outbound names, and for which action. The id is the text between the exact
+// prefix and the first white space; a txid is returned in its one form, see [Credit]. ok is false for any other text.
 func ReadMemo(memo string) (d Direction, a Action, id string, ok bool) {
 	for _, m := range []struct {
 		prefix string
@@ -81,8 +81,7 @@ func ReadMemo(memo string) (d Direction, a Action, id string, ok bool) {
 	return 0, 0, "", false
 }
 
-// ownMemo reports whether an inbound memo begins like one of ours: nobody but
-// the house writes those.
+// ownMemo reports whether an inbound memo begins with one of the prefixes that only the house writes.
 func ownMemo(memo string) bool {
 	for _, prefix := range []string{memoSend, memoRefund, memoAside, memoProcessed} {
 		if len(memo) >= len(prefix) && strings.EqualFold(memo[:len(prefix)], prefix) {

@@ -43,8 +43,8 @@ func FormatAmount(units uint64) string {
 	return fmt.Sprintf("%d.%06d", units/1_000_000, units%1_000_000)
 }
 
-// Net returns what is left of amount: amount - Flat - amount x BasisPoints /
-// 10000, exact, floored to a unit; zero if nothing is left. The fee is the rest.
+// Net returns what is paid of an amount, and the fee: net is amount - Flat - amount x BasisPoints / 10000, rounded
+// down to a unit, or zero if nothing is left; the fee is the rest.
 func (f Fees) Net(amount uint64) (net, fee uint64) {
 	hi, lo := bits.Mul64(amount, min(f.BasisPoints, 10_000))
 	q, r := bits.Div64(hi, lo, 10_000) // hi < 10000, since the basis points are
@@ -87,8 +87,7 @@ func sum(all ...uint64) (s uint64) {
 // Money is where the amount of an item is.
 type Money struct {
 	Deposited, PaidOut, Refunded, Quarantined, Fees uint64
-	// Held is what is neither paid nor kept; an outbound that is not final
-	// counts as held.
+	// Held is the amount that is neither paid out nor kept. An outbound that is not final counts in it.
 	Held uint64
 	// GivenBack is what was held when an operator gave it back by hand, see [Settled].
 	GivenBack uint64

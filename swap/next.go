@@ -31,8 +31,8 @@ func (do) Names() []string { return doNames }
 var doNames = []string{"fetch memo", "check account", "look up mapping", "count confirmations", "look up",
 	"look back", "begin", "tell the time"}
 
-// Task is one thing that is owed. Key is the same for the same thing. An idempotency key outside is
-// made of the item, Number and Action: after a restore numbers come again.
+// Task is one thing that is owed. The same thing has the same Key each time. Make an idempotency key for a provider
+// of the item, Number and Action together: after a restore a Number may be used a second time.
 type Task struct {
 	Do      Do `json:",omitzero"`
 	Key     string
@@ -50,8 +50,8 @@ type Step struct {
 	Tasks []Task
 	// Due is when to ask again; zero: only Party can move it on.
 	Due time.Time
-	// Party is who moves it on; zero at the end. Why says what an Operator has to
-	// decide, also beside tasks, or what else is waited for.
+	// Party is who moves the item on; zero where nothing is owed any more. Why says what an Operator has to decide,
+	// also where a worker has tasks, or what else is waited for.
 	Party Role `json:",omitzero"`
 	Why   string
 }
@@ -205,8 +205,8 @@ func (a *asking) now(do Do, key string) {
 	}
 }
 
-// ends adds the moment at which a wait ends by time, if somebody tried; it is
-// over then, or somebody has stopped the clock.
+// ends adds the moment at which time ends a wait. Nothing is added if nobody has tried to move the item on, or while
+// the item is held.
 func (a *asking) ends(at time.Time) {
 	if a.i.Tried && a.i.Hold.Kind == 0 {
 		a.add(at, a.task(Tell, "tell"))
@@ -307,8 +307,9 @@ func (a *asking) persons() bool {
 	return a.why != "" && !slices.ContainsFunc(a.tasks, func(t Task) bool { return t.Do != Tell })
 }
 
-// schedule derives when the item is due and when it is overdue. A step that changed nothing puts the item off only if
-// it comes from a worker and the item was due: so nobody but a worker can keep an item from its worker.
+// schedule derives when the item is due and when it is overdue. A step that changed nothing puts the due time off
+// only if it comes from a worker and the item was due. So an observer or an operator cannot keep an item from its
+// worker.
 func (s *step) schedule() {
 	i := s.item
 	if i.Version == s.old.Version && !(s.later && s.by.Role == Worker && s.p.due(i.CheckAt, s.by.At)) {
@@ -384,8 +385,8 @@ func (s *step) overdue(a *asking) (at time.Time) {
 	return at
 }
 
-// stay is how long an item may be in a state that it has not finished: counted from
-// when it entered, no event that leaves it there puts the end off.
+// stay is how long an item that is not finished may be in one state before it is overdue. It counts from when the
+// item entered the state, so no event that leaves the item there puts the end off.
 func (p *Policy) stay(g stage) time.Duration {
 	if g.patient {
 		return p.RefundTimeout + p.OverdueAfter
@@ -407,5 +408,5 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Overdue reports whether the item is somebody's business at now.
+// Overdue reports whether a person has to look at the item at now.
 func (i *Item) Overdue(now time.Time) bool { return !i.OverdueAt.IsZero() && now.After(i.OverdueAt) }

@@ -8,8 +8,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// ordered is an operator's word. It chooses how an item ends; only NotSent and
-// PaidBy replace evidence, by name.
+// ordered takes an order of an operator. An order chooses how the item ends. Only NotSent and PaidBy take the place
+// of evidence, and their proof is marked as a person's word ([Said], [Intent].Filed).
 func (s *step) ordered() error {
 	switch e := s.ev.(type) {
 	case RefundOrdered:
@@ -43,7 +43,7 @@ func (s *step) because(reason *string, order func() error) error {
 	return order()
 }
 
-// heldBy stops the item by an operator's name. A memo like ours ends by Released alone, too.
+// heldBy holds the item in an operator's name. A hold ByMemo is left as it is, since only Released ends it too.
 func (s *step) heldBy(reason string) error {
 	if k := s.item.Hold.Kind; k == ByOperator || k == ByMemo {
 		return nil
@@ -82,7 +82,7 @@ func (s *step) redirect(on trigger, a Action, reason string) error {
 	return s.move(on, reason)
 }
 
-// requeue orders what failed for good or was lost once more.
+// requeue orders once more an action that has failed for good or was lost.
 func (s *step) requeue(e *Requeued) error {
 	a, on := s.side.stage().awaits, requeued
 	owed := s.item.Lost != 0
@@ -123,8 +123,7 @@ func (s *step) requeue(e *Requeued) error {
 	return s.move(on, e.Reason)
 }
 
-// unhold ends a hold that a person may end. A mismatch and a late outbound end
-// by evidence.
+// unhold ends a hold that a person may end. Holds for a mismatch or a late outbound end by evidence.
 func (s *step) unhold(reason string) error {
 	switch k := s.item.Hold.Kind; k {
 	case 0:
@@ -152,8 +151,8 @@ func endOf(k HoldKind) string {
 	return "release it"
 }
 
-// notSent closes an intent as proved, or says that the transaction of a
-// mismatch is no payment of this item.
+// notSent closes an intent as proved not to have paid, or records that the transaction of a mismatch is no payment of
+// this item.
 func (s *step) notSent(e *NotSent) error {
 	if e.TxID != "" {
 		return s.resolve(e)
@@ -191,8 +190,9 @@ func (s *step) unsent(in *Intent, reason string) error {
 	return s.note(fmt.Sprintf("%s %d not_sent: %s", in.Action, in.Number, reason))
 }
 
-// resolve answers a mismatch, and an intent that was filed as that transaction has
-// not paid. The hold ends with the last one.
+// resolve takes an operator's word that the transaction of a mismatch is no payment of this item. If the transaction
+// was filed as an intent, the intent is closed as proved not to have paid. When no mismatch is open any more, the
+// hold ends.
 func (s *step) resolve(e *NotSent) error {
 	filed := slices.IndexFunc(s.item.Intents, func(in Intent) bool {
 		return in.Filed && in.Proof == 0 && !in.Landed() && sameTx(&in, e.TxID)
@@ -218,8 +218,8 @@ func (s *step) rival(of string) error {
 	return s.refuse(statemachine.ErrConflict, "it is on file for "+of+": say not_sent there, if it is not that one's")
 }
 
-// meet moves the item to where its table follows an outbound of an action, if
-// nothing of it may be out.
+// meet moves the item to a state from which the table follows an outbound of the named action, if nothing else of the
+// item may be out.
 func (s *step) meet(e *PaidBy) error {
 	for range 2 {
 		on := orderRefund
@@ -237,8 +237,8 @@ func (s *step) meet(e *PaidBy) error {
 	return nil
 }
 
-// seen is what an outbound moved, by the operator's word or as the chain shows it,
-// 0: as its action pays; and whether it is unexplained.
+// seen returns the amount that an outbound moved, as the operator says or as the chain shows it; 0 stands for the
+// amount that its action pays. open reports whether the outbound is the transaction of an open mismatch.
 func (s *step) seen(e *PaidBy) (amount uint64, open bool) {
 	amount = e.Amount
 	for k := range s.item.Discrepancies {
@@ -294,8 +294,8 @@ func (s *step) explained(e *PaidBy, intent string) error {
 	return s.note(fmt.Sprintf("%s %s paid_by %s: %s", e.Action, intent, e.TxID, e.Reason))
 }
 
-// mismatches closes the one of a transaction and counts the others. said: a person has said
-// what it is.
+// mismatches closes the Mismatch of a transaction and returns how many others are open. said: a person has said what
+// the transaction is, so that no evidence opens the Mismatch again.
 func (s *step) mismatches(txid string, said bool) (open int) {
 	s.own()
 	for k := range s.item.Discrepancies {
@@ -326,8 +326,8 @@ func (s *step) drop(reason string) error {
 	return s.move(inboundGone, reason)
 }
 
-// acknowledge says that a person has dealt with a discrepancy, so that its
-// alert ends. A mismatch ends by PaidBy or NotSent.
+// acknowledge records that a person has dealt with a discrepancy, which ends its alert. A Mismatch is closed by
+// PaidBy or NotSent instead.
 func (s *step) acknowledge(e *Acknowledged) error {
 	if e.Number < 1 || e.Number > int64(len(s.item.Discrepancies)) {
 		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("there are %d discrepancies", len(s.item.Discrepancies)))

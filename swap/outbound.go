@@ -9,8 +9,7 @@ import (
 	"github.com/settlehq/settle/statemachine/switches"
 )
 
-// begins puts an intent on file. Everything that could make it a second payment
-// is refused here.
+// begins puts an intent on file. It refuses every intent that could pay the item a second time.
 func (s *step) begins(e *Begun) error {
 	i := s.item
 	if in := i.Intent(e.Number); in != nil {
@@ -51,7 +50,7 @@ func (s *step) begins(e *Begun) error {
 	return s.move(begun, fmt.Sprintf("%s %d, attempt %d", e.Action, in.Number, in.Attempt))
 }
 
-// terms are what an action pays: frozen for a send, today's for the others.
+// terms returns what an action pays: the frozen terms for a send, the present policy's for a refund and a quarantine.
 func (s *step) terms(a Action) (net, fee uint64) {
 	if a == Send {
 		return s.item.Terms.Net, s.item.Terms.Fee
@@ -93,8 +92,8 @@ func (s *step) mayBegin(e *Begun, chain Chain, destination string) error {
 	return nil
 }
 
-// mayPay refuses while the item or the house is stopped, or something of the
-// item may be out.
+// mayPay refuses an action while the item or its direction is stopped, or an outbound of the item may have paid or
+// may still pay.
 func (s *step) mayPay(c Control, a Action) error {
 	i := s.item
 	switch in := i.unproved(); {
@@ -157,7 +156,7 @@ func (i *Item) beginAt(p *Policy, a Action) (at time.Time) {
 	return at
 }
 
-// answer is what the sender says. It never touches another intent.
+// answer takes what the sender of an intent says of it. It changes no other intent.
 func (s *step) answer(e *Answered) error {
 	if s.item.Intent(e.Number) == nil || !e.Outcome.Valid() {
 		return s.refuse(statemachine.ErrInvalid, fmt.Sprintf("intent %d and an outcome are needed", e.Number))
@@ -203,8 +202,8 @@ func (s *step) answer(e *Answered) error {
 	return s.note(text("may have gone out"))
 }
 
-// form is the one spelling of an id or an address of a chain: Nexus writes both in hexadecimal, and
-// on Solana the case of each letter counts.
+// form brings an id or an address of a chain to its one spelling. Nexus writes both in hexadecimal; on Solana upper
+// and lower case differ, so the text stays.
 func form(c Chain, text string) string {
 	if c == Nexus {
 		return statemachine.HashForm(text)
@@ -229,16 +228,16 @@ func (i *Intent) signed(signature string) bool {
 // chain shows what became of that transaction, no answer takes the word back.
 func (i *Intent) named() bool { return i.Open() && i.TxID != "" }
 
-// stop holds for evidence. A hold that a person ends stays, and when it ends, what
-// is unexplained still holds the item: see free.
+// stop holds the item because of evidence, in the place of no hold or of a hold ByLate. Any other hold stays; when it
+// ends, free holds the item again if an outbound is still unexplained.
 func (s *step) stop(kind HoldKind, reason string) {
 	if k := s.item.Hold.Kind; k == 0 || k == ByLate {
 		s.rehold(kind, reason)
 	}
 }
 
-// paid: an intent went out, by its answer or by a sighting. The item follows
-// the money where nothing else of it is out.
+// paid takes an answer or a sighting that an intent went out. If nothing else of the item is out, the item moves to
+// the state that waits for this outbound.
 func (s *step) paid(in *Intent, rival string) error {
 	late := !in.Open()
 	s.claims(in, rival)
@@ -282,7 +281,8 @@ func (s *step) paid(in *Intent, rival string) error {
 	return s.moveOrNote(landing(in.Action), text)
 }
 
-// settle: a quarantined credit turned out to be paid, so the move is not owed.
+// settle records that an outbound has paid a credit that was quarantined: the move to the quarantine account is not
+// owed any more.
 func (s *step) settle(in *Intent) bool {
 	c, ok := s.side.(*creditSide)
 	if !ok || c.c.Status != CreditQuarantined || c.c.SettledBy != 0 || s.item.awaited(Quarantine) != nil {
@@ -328,8 +328,8 @@ func (s *step) double() {
 	}
 }
 
-// reconcile lets the item follow what has paid, once nothing is open: it ends
-// the hold that waited for that.
+// reconcile ends a hold ByLate and moves the item to the state that fits what has paid, once no intent of the item is
+// open.
 func (s *step) reconcile() (moved bool, err error) {
 	if s.item.openIntent() != 0 {
 		return false, nil
@@ -348,8 +348,7 @@ func (s *step) reconcile() (moved bool, err error) {
 	return false, nil
 }
 
-// failed closes an open intent: it did not pay. The last attempt moves the item
-// on in the same step.
+// failed closes an open intent that did not pay. If it was the last attempt, the item moves on in the same step.
 func (s *step) failed(in *Intent, proof Proof, reason string) error {
 	if proof != 0 && s.waitsFor(in) {
 		return s.lost(in, proof)
@@ -369,7 +368,7 @@ func (s *step) failed(in *Intent, proof Proof, reason string) error {
 	return s.note(text)
 }
 
-// follow is reconcile where something has paid already.
+// follow calls reconcile if something has paid already.
 func (s *step) follow() (bool, error) {
 	if n, _ := s.item.landed(); n == 0 && s.item.Hold.Kind != ByLate {
 		return false, nil

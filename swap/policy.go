@@ -14,10 +14,10 @@ import (
 type Policy struct {
 	// Deposits are the fees of USDC to USDD, Credits of USDD to USDC.
 	Deposits, Credits Fees
-	// USDCQuarantineAccount is where the amounts of USDC go that can neither be paid nor
-	// refunded (USDC_QUARANTINE_ACCOUNT).
+	// USDCQuarantineAccount gets the amounts of USDC that can neither be paid nor refunded (USDC_QUARANTINE_ACCOUNT).
 	USDCQuarantineAccount string
-	// USDDQuarantineAccount is that of USDD (NEXUS_USDD_QUARANTINE_ACCOUNT).
+	// USDDQuarantineAccount gets the amounts of USDD that can neither be paid nor refunded
+	// (NEXUS_USDD_QUARANTINE_ACCOUNT).
 	USDDQuarantineAccount string
 	// OwnAccounts are the accounts of the house, quarantine accounts included. No swap pays them, and a transfer from
 	// one of them is no swap. An account of Nexus is compared in one form ([statemachine.HashForm]), here and in
@@ -30,22 +30,20 @@ type Policy struct {
 	// USDC and USDD are the mint and the token that a sighting must name.
 	USDC, USDD string
 
-	// RefundTimeout is how long a memo that cannot be fetched, or a mapping
-	// that is missing, is waited for (REFUND_TIMEOUT_SEC).
+	// RefundTimeout is how long a memo that cannot be fetched, or a mapping that is missing, is waited for before the
+	// item is refunded (REFUND_TIMEOUT_SEC).
 	RefundTimeout time.Duration
-	// ConfirmTimeout is from when on a complete negative of an outbound moves
-	// an item (USDC_CONFIRM_TIMEOUT_SEC).
+	// ConfirmTimeout is how long after its commit an outbound that was answered as done must be missing before a
+	// complete negative moves its item on (USDC_CONFIRM_TIMEOUT_SEC).
 	ConfirmTimeout time.Duration
-	// StaleAfter is when a deposit that nobody could finish is put aside
-	// (STALE_DEPOSIT_QUARANTINE_SEC).
+	// StaleAfter is the age at which a deposit that nobody could finish is put aside (STALE_DEPOSIT_QUARANTINE_SEC).
 	StaleAfter time.Duration
-	// MaxAttempts of one action on one item (MAX_ACTION_ATTEMPTS).
+	// MaxAttempts bounds the attempts of one action on one item (MAX_ACTION_ATTEMPTS).
 	MaxAttempts int32
-	// Cooldown between two intents of one action on one item
-	// (ACTION_RETRY_COOLDOWN_SEC).
+	// Cooldown is the pause between two intents of one action on one item (ACTION_RETRY_COOLDOWN_SEC).
 	Cooldown time.Duration
-	// DeferFor is when an intent that was not tried may be followed by another. It
-	// doubles with each one in a row, up to [MaxDeferral].
+	// DeferFor is the pause after an intent that was not tried. It doubles with each further deferral in a row, up to
+	// [MaxDeferral].
 	DeferFor time.Duration
 	// OverdueAfter is how long an item that is not finished and not held may be in one state before it is overdue,
 	// whatever it waits for and however often its work is tried meanwhile. Where a memo or a mapping is waited for, the
@@ -59,17 +57,18 @@ type Policy struct {
 	CallTimeout time.Duration
 	// OnTimeout is what follows when a payment cannot land any more.
 	OnTimeout OnTimeout
-	// CreditConfirmations is when a credit counts; at least 2.
+	// CreditConfirmations is the number of confirmations from which on a credit counts; at least 2.
 	CreditConfirmations uint64
-	// FinalConfirmations is when an outbound on Nexus is final.
+	// FinalConfirmations is the number of confirmations from which on an outbound on Nexus is final.
 	FinalConfirmations uint64
 
-	// WaterlineMargin is kept between the waterline and what it follows.
+	// WaterlineMargin is by how much the clocks of the store and of a chain may differ: a waterline stays so far
+	// behind what was read, and a look-up reaches so far further back.
 	WaterlineMargin time.Duration
-	// LookBack bounds the discovery of inbound transactions.
+	// LookBack is how far back a scan for inbound transactions reads at most.
 	LookBack time.Duration
-	// GoneAfter is when a credit that vanished is no longer waited for by the
-	// waterline, and how much later a reorganisation can have moved one that was paid.
+	// GoneAfter is how long the waterline waits for a credit that has vanished. It is also by how much later than the
+	// first block of a credit a reorganisation can have mined it again.
 	GoneAfter time.Duration
 }
 
@@ -102,8 +101,7 @@ func (onTimeout) Names() []string { return onTimeoutNames }
 
 var onTimeoutNames = []string{"refund", "quarantine", "hold"}
 
-// DefaultPolicy has the source's values. The quarantine accounts have no
-// default: set them.
+// DefaultPolicy returns the values of the source. The quarantine accounts have no default: set them.
 func DefaultPolicy() Policy {
 	return Policy{
 		Deposits:            Fees{BasisPoints: 10, Flat: 100_000, Minimum: 100_101, Refund: 100_000, Quarantine: 100_000},

@@ -71,8 +71,8 @@ func (p *Policy) recoverItem(i *Item, x side, c Control, past []Fees, by By, sca
 	return out
 }
 
-// resembles returns the action of an item that an outbound on Nexus could be, 0:
-// none. It names no item there.
+// resembles returns the action of an item that an outbound on Nexus could be; 0: it could be none. An outbound on
+// Nexus names no item, so destination and amount are compared.
 func (p *Policy) resembles(x side, i *Item, past []Fees, t *Sighting) Action {
 	for _, a := range Action(0).Values() {
 		if t.Chain == Nexus && p.owes(x, i, a, past, t) {
@@ -120,8 +120,8 @@ type Lost struct {
 	Credits  []Observed
 	Solana   History
 	Nexus    History
-	// Past are the fees that were in force beside today's, by direction: an
-	// amount that none of them explains is nobody's.
+	// PastDeposits and PastCredits are the fees that were in force before today's, by direction. An outbound whose
+	// amount none of the fees explains is taken for no item's.
 	PastDeposits, PastCredits []Fees
 }
 
@@ -216,8 +216,8 @@ func (p Policy) RecoverMissing(l Lost, by By) Recovery {
 	return r
 }
 
-// Unattributed is the record of an outbound of the vault that names no item. What an
-// [Outbound] cannot be is refused as there.
+// Unattributed returns the discrepancy of an outbound of the vault that names no item. It refuses what [Outbound]
+// refuses.
 func Unattributed(t Sighting, by By) (Discrepancy, error) {
 	if by.Role != Observer && by.Role != System {
 		return Discrepancy{}, fmt.Errorf("%w: the role of who saw an outbound is %v", statemachine.ErrForbidden, by.Role)
@@ -233,8 +233,8 @@ func Unattributed(t Sighting, by By) (Discrepancy, error) {
 		Text: FormatAmount(t.Amount) + " went out and names no item", Actor: by.Actor, At: by.At}, nil
 }
 
-// recovered rebuilds a finished item: it came in, and the chains show what went
-// out for it.
+// recovered rebuilds the row of a finished item from its inbound transaction and from the outbound that the chains
+// show for it.
 func (s *step) recovered(e *Recovered) error {
 	unsure := e.Action == 0 || e.Seen.Of != "" || e.Seen.Rival != "" && !s.names(&e.Seen, e.Observed.ID)
 	if s.old.Version > 0 {

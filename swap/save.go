@@ -15,8 +15,8 @@ type Record interface {
 	Machine() string // name of its machine
 	Place() Place    // zero for one that does not exist yet
 	State() string   // text of its status
-	// Waits returns the item's own time if the waterline waits for it; what has
-	// vanished before a moment is left out.
+	// Waits returns the item's own time if the waterline waits for the item. It does not wait for a credit that
+	// vanished before the given moment.
 	Waits(vanished time.Time) (time.Time, bool)
 }
 
@@ -60,8 +60,8 @@ func (c *Change[A]) Intents() (added, altered []Intent) {
 	return differing(record(&c.Old).Head().Intents, record(&c.New).Head().Intents, sameIntent)
 }
 
-// Discrepancies are those that the change records, of no item too, and those of
-// the item that somebody has dealt with.
+// Discrepancies returns those that the change adds, also those of no item, and those of the item that the change has
+// closed or opened.
 func (c *Change[A]) Discrepancies() (added, altered []Discrepancy) {
 	_, altered = differing(record(&c.Old).Head().Discrepancies, record(&c.New).Head().Discrepancies,
 		func(a, b *Discrepancy) bool { return *a == *b })
@@ -99,8 +99,8 @@ func differing[V any](old, now []V, same func(a, b *V) bool) (added, altered []V
 	return added, altered
 }
 
-// sameIntent compares what can change. The amount and the destination do only by
-// [PaidBy].
+// sameIntent compares the fields of an intent that a step can change. Only [PaidBy] changes the amount and the
+// destination.
 func sameIntent(a, b *Intent) bool {
 	return a.Number == b.Number && a.Net == b.Net && a.Fee == b.Fee && a.Destination == b.Destination && a.SendBy.Equal(b.SendBy) &&
 		a.Outcome == b.Outcome && a.TxID == b.TxID && a.Claim == b.Claim && a.Proof == b.Proof &&

@@ -25,8 +25,8 @@ type Stats struct {
 	// Money is the amount that came in as the items of the backlog, by direction: USDC of deposits, USDD of credits.
 	// Review: of held items. Unknown: of items with an intent whose result nobody knows yet. Stuck: of overdue items.
 	Money map[Direction]statemachine.Money
-	// OldestAwaiting is the earliest entered of the unprocessed items that wait
-	// for a confirmation: debited, refund sent, awaiting; zero: none.
+	// OldestAwaiting is when the item entered its state that has waited longest for a confirmation, of the
+	// unprocessed items in debited, refund sent and awaiting; zero: none waits.
 	OldestAwaiting time.Time
 	OldestHeld     time.Time // since when the longest hold is; zero: none
 	Held           int64     // unprocessed
@@ -77,7 +77,7 @@ func (c *Tally) Credit(cr *Credit) {
 	}
 }
 
-// item reports whether the status counts.
+// item counts an item, and reports whether it belongs into the counts by status.
 func (c *Tally) item(d Direction, i *Item, g stage) bool {
 	inWindow := func(at time.Time) bool { return !at.Before(c.from) && at.Before(c.s.At) }
 	if inWindow(i.Stored) {

@@ -11,8 +11,8 @@ import (
 // the source is this value; the host reads and writes it.
 type Waterline struct {
 	Chain Chain `json:",omitzero"`
-	// Own: of the vault's own outbound transactions, which are scanned for
-	// ever; else of inbound ones.
+	// Own: the history is the vault's own outbound transactions, which are scanned for ever. Otherwise it is the
+	// inbound transactions.
 	Own bool
 	At  time.Time // zero: nothing is known yet
 	// Seen is the time up to which the history was read without a gap; zero: up to At. The oldest unprocessed item
@@ -22,8 +22,7 @@ type Waterline struct {
 	Version int64
 }
 
-// Scan is what a host has read of a history, after it has stored all that it
-// found.
+// Scan is what a host has read of a history. The host reports it after it has stored all that it found.
 type Scan struct {
 	Began time.Time // by the clock of the store
 	// Generation is [Control].Generation as it was then.
@@ -65,13 +64,13 @@ func (p Policy) CheckScan(s Scan, now time.Time) (Scan, error) {
 	return s, nil
 }
 
-// NextScan is the next one, to be filled with what it reads.
+// NextScan returns the scan to make next. The host fills in what it has read.
 func (p Policy) NextScan(w Waterline, c Control, now time.Time) Scan {
 	return Scan{Began: now, Generation: c.Generation, From: p.ScanFrom(w, now)}
 }
 
-// ScanFrom is where the next scan begins. Inbound goes back [Policy.LookBack]
-// at most.
+// ScanFrom is the time from which the next scan reads. A scan of inbound transactions goes back [Policy.LookBack] at
+// most.
 func (p Policy) ScanFrom(w Waterline, now time.Time) time.Time {
 	if !w.Own {
 		return later(w.At, now.Add(-p.LookBack))
@@ -114,13 +113,14 @@ func (p Policy) Advance(w Waterline, c Control, s Scan, oldest, now time.Time) W
 	return w
 }
 
-// counts: the scan is complete, the node proved its tip, and there is no gap.
+// counts reports whether the scan is complete, the node proved its tip, and there is no gap behind what was read
+// before.
 func (s Scan) counts(w Waterline) bool {
 	return s.Complete && !s.Tip.IsZero() && (w.read().IsZero() || !s.From.After(w.read()))
 }
 
-// Counts reports whether a scan of the vault's own history says all that went
-// out until it began: see [Control.Scanned].
+// Counts reports whether a scan of the vault's own history has read everything that went out until the scan began:
+// see [Control.Scanned].
 func (s Scan) Counts(w Waterline) bool { return w.Own && s.counts(w) && !s.From.IsZero() }
 
 // Scanned records a scan of the vault's own history that counts. After a loss the scan must be of the present
@@ -138,14 +138,14 @@ func (d *Deposit) Waits(time.Time) (time.Time, bool) {
 	return d.At, d.Place() == Unprocessed && d.Status != DepositQuarantineFailed
 }
 
-// Waits returns the credit's own time if the waterline waits for it; not for
-// one that vanished before a moment, see [Policy.GoneAfter].
+// Waits returns the credit's own time if the waterline waits for the credit. It does not wait for a credit that
+// vanished before the given moment, see [Policy.GoneAfter].
 func (c *Credit) Waits(vanished time.Time) (time.Time, bool) {
 	return c.At, c.Place() == Unprocessed && (c.GoneAt.IsZero() || !c.GoneAt.Before(vanished))
 }
 
-// AcceptGap moves an inbound waterline over a span that can no longer be read,
-// by an operator's name. The discrepancy is the record of it.
+// AcceptGap moves an inbound waterline over a span of time that can no longer be read. An operator answers for that;
+// the discrepancy that AcceptGap returns has his name and reason.
 func AcceptGap(w Waterline, from, to time.Time, by By, reason string) (Waterline, Discrepancy, error) {
 	var d Discrepancy
 	to, err := statemachine.Time(to)
