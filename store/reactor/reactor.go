@@ -151,6 +151,7 @@ const page = 100
 // relays or ctx is done.
 func (r *reactor) reconcile(ctx context.Context, reason string) error {
 	pause := statemachine.Backoff{Base: 100 * time.Millisecond, Cap: 5 * time.Second, JitterPercent: 50}
+	jitter := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	found, fails := 0, 0
 	for after := ""; ; {
 		last, changed, refused, err := r.relays.Reconcile(ctx, r.syncs.By(), after, page)
@@ -160,7 +161,7 @@ func (r *reactor) reconcile(ctx context.Context, reason string) error {
 		case err != nil:
 			r.log.Warn("a reconcile failed", "reason", reason, "error", err)
 			select {
-			case <-time.After(pause.Delay(fails, rand.Uint64())):
+			case <-time.After(pause.Delay(fails, jitter.Uint64())):
 			case <-ctx.Done():
 				return ctx.Err()
 			}

@@ -57,6 +57,7 @@ func (s Sweep) Run(ctx context.Context) error {
 	if s.Retry.Base <= 0 {
 		s.Retry = defaultPause
 	}
+	jitter := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	for tries := 0; ctx.Err() == nil; {
 		wait, err := s.once(ctx)
 		if err == nil {
@@ -65,7 +66,7 @@ func (s Sweep) Run(ctx context.Context) error {
 			if ctx.Err() == nil {
 				log.Warn("sweep failed", "sweep", s.Name, "error", err)
 			}
-			wait = max(wait, s.Retry.Delay(tries, rand.Uint64()))
+			wait = max(wait, s.Retry.Delay(tries, jitter.Uint64()))
 			tries++
 		}
 		select {

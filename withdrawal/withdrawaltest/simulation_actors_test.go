@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/settlehq/settle/internal/hostile"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/worker"
@@ -85,11 +85,11 @@ func (x *simulation) held(h *hand, ev withdrawal.Event) bool {
 }
 
 // seen is what a node shows, which may be behind.
-func (x *simulation) seen() view {
+func (x *simulation) seen() hostile.View {
 	if x.calm {
-		return x.chain.best
+		return x.chain.Best()
 	}
-	return x.chain.seen()
+	return x.chain.Seen()
 }
 
 // execute goes on with an execution: what is owed is what the record says.
@@ -135,18 +135,18 @@ func (x *simulation) execute(h *hand) {
 		return
 	}
 	ev := withdrawal.Prepared{By: h.by, Fence: fence}
-	of := coin{wallet: w.Job.Wallet}
-	if x.chain.nonces {
-		ev.HasNonce, ev.HasChainNonce, ev.ChainNonce = true, true, x.seen().next(w.Job.Wallet)
+	of := hostile.Coin{Wallet: w.Job.Wallet}
+	if x.chain.Nonces {
+		ev.HasNonce, ev.HasChainNonce, ev.ChainNonce = true, true, x.seen().Next(w.Job.Wallet)
 		free, err := x.s.FreeNonce(context.Background(), w.Job.Wallet, ev.ChainNonce)
 		x.must(err)
-		ev.Nonce, of.nonce = free, free
+		ev.Nonce, of.Nonce = free, free
 	} else {
 		ev.Input = fmt.Sprint("coin ", x.made)
-		of.input = ev.Input
+		of.Input = ev.Input
 	}
 	tx := x.newTx(of, w.Request.ID)
-	ev.Hash, ev.Raw = tx.hash, []byte(tx.hash)
+	ev.Hash, ev.Raw = tx.Hash, []byte(tx.Hash)
 	x.held(h, ev)
 }
 
@@ -156,19 +156,19 @@ func (x *simulation) sendAgain(h *hand) {
 	live := w.Live()
 	if !x.calm && x.IntN(3) == 0 {
 		old := x.txs[live[len(live)-1].Hash]
-		of := old.coin
+		of := old.Coin
 		if x.IntN(6) == 0 { // a worker that is wrong: both could be mined
-			if x.chain.nonces {
-				of.nonce++
+			if x.chain.Nonces {
+				of.Nonce++
 			} else {
-				of.input = fmt.Sprint("another coin ", x.made)
+				of.Input = fmt.Sprint("another coin ", x.made)
 			}
 		}
 		tx := x.newTx(of, w.Request.ID)
-		ev := withdrawal.Rebumped{By: h.by, Fence: w.Job.Lease.Fence, Hash: tx.hash, Raw: []byte(tx.hash), Nonce: tx.coin.nonce, HasNonce: x.chain.nonces, Input: tx.coin.input,
+		ev := withdrawal.Rebumped{By: h.by, Fence: w.Job.Lease.Fence, Hash: tx.Hash, Raw: []byte(tx.Hash), Nonce: tx.Coin.Nonce, HasNonce: x.chain.Nonces, Input: tx.Coin.Input,
 			Cancel: x.IntN(4) == 0}
 		if ev.Cancel {
-			tx.pays = uuid.Nil
+			tx.Pays = uuid.Nil
 		}
 		if !x.held(h, ev) {
 			return
@@ -187,8 +187,8 @@ func (x *simulation) sendAgain(h *hand) {
 }
 
 // transmit sends a transaction, which may arrive later.
-func (x *simulation) transmit(tx *simTx) {
-	x.inbox = append(x.inbox, func() { x.chain.send(tx) })
+func (x *simulation) transmit(tx *hostile.Tx) {
+	x.inbox = append(x.inbox, func() { x.chain.Send(tx) })
 }
 
 // sign is the call of a signer that also sends, once per reference. Its answer
@@ -199,18 +199,18 @@ func (x *simulation) sign(ref string, request, wallet uuid.UUID, fence int64) {
 	}
 	tx := x.signed[ref]
 	if tx == nil {
-		of := coin{wallet: wallet}
-		if x.chain.nonces {
-			of.nonce = max(x.next[wallet], x.chain.best.next(wallet))
-			x.next[wallet] = of.nonce + 1
+		of := hostile.Coin{Wallet: wallet}
+		if x.chain.Nonces {
+			of.Nonce = max(x.next[wallet], x.chain.Best().Next(wallet))
+			x.next[wallet] = of.Nonce + 1
 		} else {
-			of.input = "coin of " + ref
+			of.Input = "coin of " + ref
 		}
 		tx = x.newTx(of, request)
 		x.signed[ref] = tx
 	}
 	x.transmit(tx)
-	ev := withdrawal.Broadcast{By: x.hands[x.IntN(2)].by, Fence: fence, Hash: tx.hash, Raw: []byte(tx.hash), Nonce: tx.coin.nonce, HasNonce: x.chain.nonces, Input: tx.coin.input}
+	ev := withdrawal.Broadcast{By: x.hands[x.IntN(2)].by, Fence: fence, Hash: tx.Hash, Raw: []byte(tx.Hash), Nonce: tx.Coin.Nonce, HasNonce: x.chain.Nonces, Input: tx.Coin.Input}
 	var answer func()
 	answer = func() {
 		before := x.get(request)
@@ -230,34 +230,34 @@ func (x *simulation) sign(ref string, request, wallet uuid.UUID, fence int64) {
 }
 
 // evidence is what a view says of a job: the truth, as of then.
-func (x *simulation) evidence(w *withdrawal.Withdrawal, by withdrawal.By, v view) (all []withdrawal.Event) {
+func (x *simulation) evidence(w *withdrawal.Withdrawal, by withdrawal.By, v hostile.View) (all []withdrawal.Event) {
 	for _, on := range w.Live() {
-		if tx, b := v.hash(on.Hash); tx != nil {
-			if tx.reverted {
+		if tx, b := v.Tx(on.Hash); tx != nil {
+			if tx.Reverted {
 				x.ends["reverted"]++
 			}
-			return []withdrawal.Event{withdrawal.Receipt{By: by, Block: b, Tx: tx.hash, Reverted: tx.reverted, GasUsed: "1", GasPrice: "1"}}
+			return []withdrawal.Event{withdrawal.Receipt{By: by, Block: b, Tx: tx.Hash, Reverted: tx.Reverted, GasUsed: "1", GasPrice: "1"}}
 		}
 	}
 	for _, on := range w.Live() {
-		other, b := v.spent(x.txs[on.Hash].coin)
+		other, b := v.Spent(x.txs[on.Hash].Coin)
 		switch {
 		case other == nil:
 			all = append(all, withdrawal.Missing{By: by, Tx: on.Hash})
-		case other.pays == w.Request.ID && !other.reverted && by.Role == withdrawal.ConfirmationWorker && x.IntN(4) == 0:
+		case other.Pays == w.Request.ID && !other.Reverted && by.Role == withdrawal.ConfirmationWorker && x.IntN(4) == 0:
 			x.ends["cannot tell"]++
-			return []withdrawal.Event{withdrawal.CannotTell{By: by, Tx: on.Hash, Other: other.hash, Reason: "r"}}
-		case other.pays == w.Request.ID && !other.reverted:
+			return []withdrawal.Event{withdrawal.CannotTell{By: by, Tx: on.Hash, Other: other.Hash, Reason: "r"}}
+		case other.Pays == w.Request.ID && !other.Reverted:
 			x.ends["paid by another"]++
-			return []withdrawal.Event{withdrawal.PaidBy{By: by, Block: b, Tx: other.hash, Payee: w.Request.ToAddress, AssetOnChain: w.Job.AssetOnChain, AmountRaw: w.Request.AmountRaw,
-				Reference: w.Job.DispatchRef, Nonce: other.coin.nonce, HasNonce: x.chain.nonces, Input: other.coin.input, GasUsed: "1", GasPrice: "1", Reason: "seen"}}
+			return []withdrawal.Event{withdrawal.PaidBy{By: by, Block: b, Tx: other.Hash, Payee: w.Request.ToAddress, AssetOnChain: w.Job.AssetOnChain, AmountRaw: w.Request.AmountRaw,
+				Reference: w.Job.DispatchRef, Nonce: other.Coin.Nonce, HasNonce: x.chain.Nonces, Input: other.Coin.Input, GasUsed: "1", GasPrice: "1", Reason: "seen"}}
 		default:
 			x.ends["proven dead"]++
 			cause := withdrawal.InputSpent
-			if x.chain.nonces {
+			if x.chain.Nonces {
 				cause = withdrawal.NonceUsed
 			}
-			return []withdrawal.Event{withdrawal.ProvenDead{By: by, Block: b, Tx: on.Hash, Cause: cause, Other: other.hash, Nonce: other.coin.nonce, Input: other.coin.input, NotThisPayment: true}}
+			return []withdrawal.Event{withdrawal.ProvenDead{By: by, Block: b, Tx: on.Hash, Cause: cause, Other: other.Hash, Nonce: other.Coin.Nonce, Input: other.Coin.Input, NotThisPayment: true}}
 		}
 	}
 	return all
@@ -303,7 +303,7 @@ func (x *simulation) operate(id uuid.UUID) {
 // explain says what the chain shows of a wallet that is off, and whom it pays, as far as it is deep, and
 // switches the wallet on.
 func (x *simulation) explain(by withdrawal.By, wallet withdrawal.HotWallet) {
-	ctx, chain := context.Background(), view{slices.Clone(x.chain.best.blocks)}
+	ctx, chain := context.Background(), x.chain.Best()
 	wallet.Status = withdrawal.WalletActive
 	for last := (withdrawal.Open{}); ; {
 		err := x.s.PutHotWallet(ctx, by, wallet)
@@ -316,34 +316,34 @@ func (x *simulation) explain(by withdrawal.By, wallet withdrawal.HotWallet) {
 		}
 		o := of.Open
 		x.say("open: %v", o)
-		tx, b := chain.spent(coin{wallet: wallet.ID, nonce: o.Number})
+		tx, b := chain.Spent(hostile.Coin{Wallet: wallet.ID, Nonce: o.Number})
 		if o.Point != withdrawal.OpenUntold {
-			tx, b = chain.hash(o.Hash)
+			tx, b = chain.Tx(o.Hash)
 		}
 		if o == last || tx == nil {
 			return
 		}
 		last = o
-		used := withdrawal.Used{By: by, Wallet: wallet.ID, Tx: tx.hash, Block: b, Nonce: o.Number, Reverted: tx.reverted}
+		used := withdrawal.Used{By: by, Wallet: wallet.ID, Tx: tx.Hash, Block: b, Nonce: o.Number, Reverted: tx.Reverted}
 		pays := withdrawal.Transfer{Payee: "nobody", AssetOnChain: uuid.UUID{5}, AmountRaw: "1"}
-		if tx.pays != uuid.Nil {
-			w := x.get(tx.pays)
+		if tx.Pays != uuid.Nil {
+			w := x.get(tx.Pays)
 			pays = withdrawal.Transfer{Payee: w.Request.ToAddress, AssetOnChain: w.Job.AssetOnChain, AmountRaw: w.Request.AmountRaw}
 			if s := w.Request.Status; o.Point == withdrawal.OpenTransfer && s != withdrawal.RequestCompleted && s != withdrawal.RequestCancelled {
-				x.do(tx.pays, withdrawal.PaidBy{By: by, Block: b, Tx: tx.hash, Payee: pays.Payee, AssetOnChain: pays.AssetOnChain, AmountRaw: pays.AmountRaw,
-					Nonce: tx.coin.nonce, HasNonce: true, Reason: "seen"})
+				x.do(tx.Pays, withdrawal.PaidBy{By: by, Block: b, Tx: tx.Hash, Payee: pays.Payee, AssetOnChain: pays.AssetOnChain, AmountRaw: pays.AmountRaw,
+					Nonce: tx.Coin.Nonce, HasNonce: true, Reason: "seen"})
 				continue
 			}
 		}
 		if o.Point == withdrawal.OpenUntold {
-			if !tx.reverted {
+			if !tx.Reverted {
 				used.Transfers = []withdrawal.UsedTransfer{{Transfer: pays}}
 			}
 			x.must(x.s.Say(ctx, used))
 			continue
 		}
-		x.must(x.s.Say(ctx, withdrawal.Unclaimed{By: by, Wallet: wallet.ID, Tx: tx.hash, Transfer: pays, Reason: "no payment of ours"}))
-		x.must(x.s.Say(ctx, withdrawal.Dropped{By: by, Wallet: wallet.ID, Tx: tx.hash, Reason: "no payment of ours"}))
+		x.must(x.s.Say(ctx, withdrawal.Unclaimed{By: by, Wallet: wallet.ID, Tx: tx.Hash, Transfer: pays, Reason: "no payment of ours"}))
+		x.must(x.s.Say(ctx, withdrawal.Dropped{By: by, Wallet: wallet.ID, Tx: tx.Hash, Reason: "no payment of ours"}))
 	}
 }
 
@@ -354,7 +354,7 @@ func (x *simulation) resolve(w *withdrawal.Withdrawal, by withdrawal.By) {
 	found := withdrawal.Resolved{By: by, Job: w.Job.ID, Reason: "r"}
 	if !w.Job.Live() {
 		if tx := x.signed[w.Job.DispatchRef]; tx != nil {
-			found.Sent, found.Hash, found.Raw, found.Nonce, found.HasNonce, found.Input = true, tx.hash, []byte(tx.hash), tx.coin.nonce, x.chain.nonces, tx.coin.input
+			found.Sent, found.Hash, found.Raw, found.Nonce, found.HasNonce, found.Input = true, tx.Hash, []byte(tx.Hash), tx.Coin.Nonce, x.chain.Nonces, tx.Coin.Input
 			x.ends["found sent"]++
 		} else {
 			x.refused[w.Job.DispatchRef] = true
@@ -364,7 +364,7 @@ func (x *simulation) resolve(w *withdrawal.Withdrawal, by withdrawal.By) {
 		return
 	}
 	by.Version = 0
-	for _, ev := range x.evidence(w, by, x.chain.best) {
+	for _, ev := range x.evidence(w, by, x.chain.Best()) {
 		switch ev.(type) {
 		case withdrawal.PaidBy, withdrawal.ProvenDead:
 			x.do(w.Request.ID, ev)

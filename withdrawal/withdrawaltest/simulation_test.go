@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/settlehq/settle/internal/hostile"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
@@ -70,7 +71,7 @@ type simulation struct {
 	off    time.Duration // by how much somebody has set that ahead
 	policy withdrawal.Policy
 	s      *store.Withdrawals
-	chain  *simChain
+	chain  *hostile.Chain
 	id     uuid.UUID // of the chain
 
 	signer   bool // executions are dispatched to a signer that also sends
@@ -78,9 +79,9 @@ type simulation struct {
 	requests []uuid.UUID
 	hands    []hand
 	inbox    []func() // what is on its way
-	txs      map[string]*simTx
-	signed   map[string]*simTx // by reference
-	refused  map[string]bool   // references that the signer will never serve
+	txs      map[string]*hostile.Tx
+	signed   map[string]*hostile.Tx // by reference
+	refused  map[string]bool        // references that the signer will never serve
 	next     map[uuid.UUID]uint64
 	made     int
 	calm     bool
@@ -100,11 +101,11 @@ type hand struct {
 
 func newSimulation(t *testing.T, seed uint64) *simulation {
 	x := &simulation{Rand: rand.New(rand.NewPCG(seed, 1)), t: t, now: withdrawaltest.Start, policy: withdrawal.DefaultPolicy(), id: uuid.UUID{1},
-		txs: map[string]*simTx{}, signed: map[string]*simTx{}, refused: map[string]bool{}, next: map[uuid.UUID]uint64{}}
+		txs: map[string]*hostile.Tx{}, signed: map[string]*hostile.Tx{}, refused: map[string]bool{}, next: map[uuid.UUID]uint64{}}
 	x.calm = true // until all is there
 	x.signer = x.IntN(3) == 0
-	x.chain = &simChain{Rand: x.Rand, nonces: x.IntN(2) == 0, known: map[string]*simTx{}}
-	x.policy.Chain = withdrawal.Chain{Nonces: x.chain.nonces, Confirmations: finalDepth}
+	x.chain = &hostile.Chain{Rand: x.Rand, Nonces: x.IntN(2) == 0}
+	x.policy.Chain = withdrawal.Chain{Nonces: x.chain.Nonces, Confirmations: hostile.FinalDepth}
 	x.policy.MaxRetries = 1 + int32(x.IntN(4))
 	x.policy.HoldInsufficient = x.IntN(2) == 0
 	x.policy.Chain.AnswerWithin = answersWithin
@@ -283,7 +284,7 @@ func (x *simulation) ended() bool {
 // count compares the chain with what is stored.
 func (x *simulation) count() {
 	for _, id := range x.requests {
-		w, paid := x.get(id), x.chain.best.paid(id)
+		w, paid := x.get(id), x.chain.Best().Paid(id)
 		x.ends[w.Request.Status.String()]++
 		if completed := w.Request.Status == withdrawal.RequestCompleted; completed != (len(paid) == 1) || completed && w.Request.FinalTxHash != paid[0] {
 			x.t.Errorf("request %d is %s by %q, the chain has %q", id[1], w.Request.Status, w.Request.FinalTxHash, paid)
@@ -301,9 +302,9 @@ func (x *simulation) count() {
 }
 
 func (x *simulation) mine() {
-	x.chain.mine()
+	x.chain.Mine()
 	for _, id := range x.requests {
-		if paid := x.chain.best.paid(id); len(paid) > 1 {
+		if paid := x.chain.Best().Paid(id); len(paid) > 1 {
 			x.t.Errorf("request %d is paid by %q", id[1], paid)
 		}
 	}
@@ -329,25 +330,25 @@ func (x *simulation) deliver() {
 func (x *simulation) hostile() {
 	switch k := x.IntN(4); {
 	case k == 0:
-		x.chain.reorg()
+		x.chain.Reorg()
 		x.ends["reorganised"]++
 	case k == 1:
-		x.chain.forget()
-	case len(x.chain.mempool) > 0: // the same payment, or another one, with the same coin
-		of := x.chain.mempool[x.IntN(len(x.chain.mempool))]
-		tx := x.newTx(of.coin, uuid.Nil)
+		x.chain.Forget()
+	case len(x.chain.Waiting()) > 0: // the same payment, or another one, with the same coin
+		of := x.chain.Waiting()[x.IntN(len(x.chain.Waiting()))]
+		tx := x.newTx(of.Coin, uuid.Nil)
 		if k == 2 {
-			tx.pays = of.pays
+			tx.Pays = of.Pays
 		}
-		x.say("outside: %s of %v pays %v", tx.hash, tx.coin, tx.pays[1])
-		x.chain.send(tx)
+		x.say("outside: %s of %v pays %v", tx.Hash, tx.Coin, tx.Pays[1])
+		x.chain.Send(tx)
 	}
 }
 
-func (x *simulation) newTx(of coin, pays uuid.UUID) *simTx {
+func (x *simulation) newTx(of hostile.Coin, pays uuid.UUID) *hostile.Tx {
 	x.made++
-	tx := &simTx{hash: fmt.Sprint("tx ", x.made), coin: of, pays: pays, reverted: x.chain.nonces && x.IntN(25) == 0}
-	x.txs[tx.hash] = tx
+	tx := &hostile.Tx{Hash: fmt.Sprint("tx ", x.made), Coin: of, Pays: pays, Reverted: x.chain.Nonces && x.IntN(25) == 0}
+	x.txs[tx.Hash] = tx
 	return tx
 }
 
