@@ -28,7 +28,7 @@ var (
 	// clocked are the directories that may read the clock, with all below them
 	// where a slash ends the name.
 	clocked = []string{"store", "store/memory/", "store/sqlstore/", "store/worker/", "store/reactor/", "store/refresher/", "store/follow/", "store/ops/",
-		"store/storetest/linear/", "internal/mutants/", "examples/"}
+		"store/simtest/", "store/storetest/linear/", "internal/mutants/", "examples/"}
 
 	drivers = []string{"modernc.org/sqlite", "github.com/jackc/pgx"}
 
