@@ -40,10 +40,10 @@ func (l *Latest) Passed(w *Work) bool {
 		!slices.Equal(x.Watchers, w.Watchers)
 }
 
-// back brings back every time that is later than the rules could set it: work becomes due now,
-// and a lease ends when the longest lease that is given now would end. Its holder may be alive,
-// and does not expect a later end, since it was given at most the longest lease. back reports whether it moved a column that
-// is in the wallet's version.
+// back corrects every time that is later than the rules could set it: work becomes due now, and a lease
+// ends when the longest lease that is given now would end. The holder of such a lease may be alive, and
+// does not count on a later end, since its lease was at most the longest one. back reports whether it
+// changed a column that is in the wallet's version.
 func (l *Latest) back(w *Work) (moved bool) {
 	back := func(at *time.Time, latest, to time.Time) bool {
 		later := at.After(latest)
@@ -91,8 +91,8 @@ func (s *step) reconcile() error {
 	return nil
 }
 
-// MovedLeases returns the leases of the slot and of jobs whose end the step moved, and the new
-// end. A save keeps the stored end of a lease, so the store renews these up to until.
+// MovedLeases returns the leases of the slot and of jobs whose end the step moved, and the new end. A
+// save writes no end of a lease, so the store renews these leases up to until.
 func (c *Change) MovedLeases() (held []Fences, until time.Time) {
 	if was, is := &c.Old.Wallet.Lease, &c.New.Wallet.Lease; was.Fence == is.Fence && is.Holder != "" && !was.Until.Equal(is.Until) {
 		held, until = append(held, Fences{Slot: is.Fence}), is.Until

@@ -72,8 +72,8 @@ func (s *step) claim(j *Job) error {
 	return s.moveJob(j, jobClaim, "")
 }
 
-// invoice is flow 2: it makes a provisional watcher unless the recipient has a row, and
-// completes the job, without lock or refresh.
+// invoice works on a job for an invoice without asset: it makes a provisional watcher, unless the
+// recipient has a watcher, and completes the job. It needs neither lock nor refresh.
 func (s *step) invoice(j *Job) error {
 	if err := s.claim(j); err != nil {
 		return err

@@ -13,8 +13,9 @@ type WaitCause struct {
 	Error  string // of the job that is tried again, as it was reported; empty: none
 }
 
-// ByCause groups wallets by what they wait for at now, the largest group first. Wallets whose job is tried again are
-// grouped by its error. What is loaded of each is what [Policy.Next] asks for. Idle wallets are left out.
+// ByCause groups wallets by what they wait for at now, the largest group first. Wallets whose job is
+// tried again are grouped by its error. Idle wallets are left out. Of each wallet the records are
+// loaded that [NextReads] names.
 func (c Policy) ByCause(page []Work, now time.Time) []statemachine.Caused[WaitCause] {
 	return statemachine.ByCause(page, func(w *Work) WaitCause {
 		step := c.Next(*w, now)

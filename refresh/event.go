@@ -58,12 +58,12 @@ type (
 		Slot  int32 // 1 to MAX_WALLET_PROCESSES
 		Fence int64
 	}
-	// SlotElapsed takes the slot away after its lease has ended, since its number is needed.
-	// Key: the wallet is unserved.
+	// SlotElapsed takes the slot from a wallet after the slot's lease has ended, since another wallet
+	// needs the number. Key: the wallet is unserved.
 	SlotElapsed struct{ By }
-	// RoundEnded gives the slot back. EndIdle is refused while the wallet has a live job or a
-	// watching row, or when its work sequence is no longer WorkSeq. Key: Slot, the fence of the
-	// slot's lease.
+	// RoundEnded gives the slot back. With EndIdle it is refused while the wallet has a live job or a
+	// watching row, or when its work sequence is no longer WorkSeq. Key: Slot, the fence of the slot's
+	// lease.
 	RoundEnded struct {
 		By
 		Slot    int64
@@ -79,8 +79,8 @@ type (
 		By
 		statemachine.Revocation
 	}
-	// Reconciled brings back times that lie further ahead than the rules set them, as after a
-	// store's clock that was ahead: see [Policy.Latest]. Key: no time does.
+	// Reconciled corrects times that lie further ahead than the rules set them, since the store's clock
+	// was ahead: see [Policy.Latest]. Key: no time of the wallet is too late.
 	Reconciled struct{ By }
 	// Locked takes the lock for work outside of jobs and watchers, such as a refresh that a
 	// user waits for. Fence is the store's next fence. The lock is not renewed: work under it

@@ -13,10 +13,10 @@ const (
 	// ends, which makes the job due work of its wallet: the next claim there returns the job,
 	// and the attempt counts.
 	JobProcessing
-	// JobCompleted: the wallet was refreshed, or the watcher of an invoice
-	// without asset exists. Terminal: a crash leaves nothing.
+	// JobCompleted: the wallet was refreshed, or the watcher of an invoice without asset exists.
+	// Terminal: a crash changes nothing.
 	JobCompleted
-	// JobFailed: the job was refused for ever, or no attempt is left. Terminal: a crash leaves
+	// JobFailed: the job was refused for ever, or no attempt is left. Terminal: a crash changes
 	// nothing, and an operator makes a new manual job.
 	JobFailed
 )
@@ -33,11 +33,12 @@ var jobStatusNames = []string{"pending", "processing", "completed", "failed"}
 type WatcherStatus = statemachine.Enum[watcherStatus]
 
 const (
-	// Watching: a worker of the wallet ticks it at NextAt. A crash leaves it due.
+	// Watching: a worker of the wallet ticks the watcher at NextAt. After a crash the watcher is due
+	// again.
 	Watching WatcherStatus = iota + 1
-	// Settled: the transfer was settled, see [Watcher.EndReason]. The watcher has ended, as in
-	// the two states below: a crash leaves nothing. A job whose listing began after the end and
-	// shows the transfer open watches it again.
+	// Settled: the transfer was settled, see [Watcher.EndReason]. In this state and in the two below
+	// the watcher has ended, and a crash changes nothing. If the listing of a later job shows the
+	// transfer open, the transfer is watched again.
 	Settled
 	// Failed: the transfer failed.
 	Failed

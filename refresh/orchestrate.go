@@ -19,8 +19,8 @@ type Snapshot struct {
 	Waiting []Candidate
 }
 
-// Candidates is how many waiting wallets a snapshot has: twice as many as there are numbers,
-// since another transaction may give a slot to some of them meanwhile.
+// Candidates is how many waiting wallets a snapshot has: twice as many as there are slots, since
+// another transaction may give a slot to some of them meanwhile.
 func (c Policy) Candidates() int { return 2 * int(c.MaxWalletProcesses) }
 
 // Slot is a number that a wallet has.
@@ -48,7 +48,7 @@ type Assignment struct {
 type Claim struct {
 	XpubVan string
 	Number  int32
-	// After is the wallet that has the number until it is freed or yields; if it keeps the
+	// After is the wallet that has the number now, and is to be freed or to yield. If it keeps the
 	// number, the claim is not sent. Empty: no wallet has the number.
 	After string
 }
@@ -57,8 +57,8 @@ type Claim struct {
 // was given back now or was lost before. An idle exit that finds work keeps the slot.
 func SlotGone(refused error) bool { return !errors.Is(refused, statemachine.ErrIllegal) }
 
-// yields orders the slots that may be given back. A slot whose wallet has no known due time
-// goes first, then the one whose wallet is due last, since it needs a slot last.
+// yields is the order in which slots are given back: first those of wallets without a known due time,
+// then those whose wallet is due last.
 func yields(x, y *Slot) int {
 	never := func(slot *Slot) int {
 		if slot.Due.IsZero() {

@@ -16,9 +16,9 @@ type JobSet uint8
 const (
 	NoJobs     JobSet = iota
 	AnyLiveJob        // the first that is pending or processing
-	// DueJobs are the jobs in processing, and the pending jobs that are due at now without
-	// regard to NotBefore; the first MaxDueJobs, those in processing first, then in the order
-	// of CompareJobs.
+	// DueJobs are the jobs in processing and the pending jobs that are due at now, as if NotBefore were
+	// not set. Jobs in processing come first, then the order is that of CompareJobs; there are at most
+	// MaxDueJobs.
 	DueJobs
 	JoinableJobs // a live recovery job, then the first that is Joinable in the order of CompareJobs; at most 2
 	AllJobs      // the latest MaxHistory, in the order of CompareJobs
@@ -109,8 +109,8 @@ type Reads struct {
 	Invoices bool
 }
 
-// NextReads is what [Policy.Next] needs: the first Reads has the due records; where these leave
-// the wallet idle, the second Reads replaces them, with records that are not due yet.
+// NextReads is what must be loaded for [Policy.Next]. The first Reads has the due records. If the
+// wallet looks idle with these, load the second Reads instead, which has records that are not due yet.
 func NextReads() [2]Reads {
 	return [2]Reads{{Jobs: DueJobs, Watchers: DueWatchers}, {Jobs: AnyLiveJob, Watchers: AnyWatching}}
 }

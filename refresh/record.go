@@ -37,7 +37,7 @@ type Work struct {
 	Jobs     []Job
 	Watchers []Watcher
 	// RestoredAt is when the database was last put back to an earlier state, by the store's clock;
-	// zero: never. Given by the service for SlotClaimed and Locked; no column.
+	// zero: never. It is no column: the service sets it for SlotClaimed and Locked.
 	RestoredAt time.Time `json:",omitzero"`
 }
 
@@ -82,8 +82,8 @@ type Job struct {
 	CreatedAt time.Time
 }
 
-// Invoice reports whether j is flow 2: an invoice without asset, which needs a watcher and no
-// refresh.
+// Invoice reports whether j is for an invoice without asset, which needs a watcher and no refresh. The
+// source calls this flow 2.
 func (j *Job) Invoice() bool { return j.Cause == InvoiceCreated && j.Asset == "" }
 
 // Watcher is a row of refresh_watchers: one transfer that is watched, unique by

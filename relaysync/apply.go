@@ -111,8 +111,8 @@ type step struct {
 // event names what is refused.
 func (c *step) event() string { return statemachine.EventName(c.ev) }
 
-// begin checks the role and the actor, the first of all checks, and brings the
-// time to UTC microseconds.
+// begin checks role and actor, which is the first of all checks, and brings the time of the event to
+// UTC microseconds.
 func (c *step) begin(now time.Time) error {
 	var reason string
 	var err error

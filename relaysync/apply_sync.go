@@ -104,7 +104,7 @@ func (p *Policy) finish(c *step, e *Finished) error {
 	return p.fail(c, e.Error)
 }
 
-// succeed takes a success. The relay is clean only if it is still as it was sent, and if no
+// succeed takes a success. The relay is clean only if it has not changed since it was sent, and if no
 // request that was sent earlier can arrive after this one.
 func (p *Policy) succeed(c *step, claimed time.Time) error {
 	r, t := &c.New.Relay, &c.New.Timer
@@ -199,8 +199,8 @@ func (p *Policy) late(c *step, e *Finished) error {
 	return c.move(onLateSend, fmt.Sprintf("under fence %d, the latest is %d", e.Fence, t.Lease.Fence))
 }
 
-// reconcile mends what no commit of this package leaves behind: rows of other writers, and times
-// of a clock that has gone back since.
+// reconcile corrects what this package never stores: a relay of another writer that needs a due time
+// and has none, and times that were set by a clock which was ahead.
 func (p *Policy) reconcile(c *step) error {
 	if err := c.version(); err != nil {
 		return err

@@ -15,8 +15,9 @@ const (
 	ScheduleRetry          // sync it after the back-off
 )
 
-// Handle says what an activity asks for. In a store the broadcast of an activity only wakes a
-// reactor: the commit of the activity has set the due time already, by the same rule.
+// Handle says what a reactor does about an activity. A store sends each activity to the reactors of its
+// process, which only wakes them: the commit that stored the activity has set the due time already, by
+// the same rule.
 func Handle(a Activity) Reaction {
 	if a.ResourceType != ResourceRelay {
 		return Ignore

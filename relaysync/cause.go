@@ -14,8 +14,8 @@ type Cause struct {
 	Error  string // of the last sync, as it was reported, where the relay waits because of it
 }
 
-// ByCause groups a page of a list by what its relays wait for at now, the largest group first. Relays whose last
-// sync failed are grouped by its error. What waits for nobody is left out.
+// ByCause groups a page of a list by what its relays wait for at now, the largest group first. Relays
+// whose last sync failed are grouped by its error. Relays that wait for nothing are left out.
 func (p Policy) ByCause(page []Sync, now time.Time) []statemachine.Caused[Cause] {
 	return statemachine.ByCause(page, func(s *Sync) Cause {
 		step := p.Next(*s, now)

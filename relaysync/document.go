@@ -15,8 +15,9 @@ import (
 // its keys in order and no white space.
 type Document string
 
-// Paths is what a server may know of one relay by all requests so far: a JSON object with the
-// keys that were sent, nested as they were, down to the first value that is no object.
+// Paths are the paths that a server may know of one relay after all requests so far. They are a JSON
+// object with the keys that were sent, nested as they were sent, down to the first value that is no
+// object.
 type Paths string
 
 type object = map[string]any
@@ -178,9 +179,9 @@ func (t tree) count() int {
 	return n
 }
 
-// nulls sets null in body for each path in t that body no longer has, at the highest place: a
-// merge at the server removes everything below. An array, and a value that was an object and is
-// none any more, is replaced as a whole.
+// nulls sets null in body for each path in t that body no longer has, at the highest place possible,
+// since a merge at the server then removes everything below. Arrays, and values that were an object
+// before and are none now, are replaced as a whole.
 func (t tree) nulls(body object) { t.null(body, true) }
 
 func (t tree) null(body object, top bool) {

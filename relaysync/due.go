@@ -20,12 +20,12 @@ func (s *Sync) DueAt() (at time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// DueIn reports whether syncs are offered where the switch says s of relays: none while
-// nothing begins.
+// DueIn reports whether relays are offered to reactors in a state of the switch: none while nothing may
+// begin.
 func DueIn(s switches.State) bool { return s.Begins() }
 
-// Unsettled is why relays may not be started after a restore, nil if they may. Nobody knows what
-// the server got since the copy was made, so each relay is to be sent again: none is clean.
+// Unsettled returns why relays may not be started after a restore; nil if they may. Nobody knows what
+// the server got since the copy was made, so each relay must be sent again, and none may be clean.
 func Unsettled(s Stats) error {
 	if n := s.Phases[PhaseClean]; n > 0 {
 		return fmt.Errorf("%w: Retried of each relay is needed, and %d are not due", switches.ErrUnsettled, n)

@@ -7,18 +7,18 @@ import "github.com/settlehq/settle/statemachine"
 type Phase = statemachine.Enum[phase]
 
 const (
-	// PhaseClean: nothing is scheduled, and nothing needs to be. A change of the relay makes it
-	// due. A crash leaves it as it is.
+	// PhaseClean: nothing is scheduled, and nothing needs to be. A change of the relay makes it due. A
+	// crash changes nothing.
 	PhaseClean Phase = iota + 1
-	// PhaseDue: a [Reactor] claims the relay from Timer.Due on. Anything but a failure has set
-	// the due time. A crash leaves it as it is.
+	// PhaseDue: a [Reactor] claims the relay from Timer.Due on. The due time was set by an event other
+	// than a failure. A crash changes nothing.
 	PhaseDue
 	// PhaseSyncing: claimed and not finished. The holder of the lease ends it. After a crash the
 	// lease ends, and any reactor claims the relay again, or sooner, once an [Operator] says
 	// [Revoked] of the holder.
 	PhaseSyncing
-	// PhaseWaiting: the last sync failed, and Timer.Due is the end of the back-off. A crash
-	// leaves it as it is.
+	// PhaseWaiting: the last sync failed, and Timer.Due is the end of the back-off. A crash changes
+	// nothing.
 	PhaseWaiting
 	// PhaseExhausted: the failures in a row exceed [Policy.MaxAttempts]. Only an [Operator] who
 	// retries, or a change of the relay by the [Host], moves it on.
@@ -39,11 +39,11 @@ var phaseNames = []string{"clean", "due", "syncing", "waiting", "exhausted", "de
 type Status = statemachine.Enum[status]
 
 const (
-	// Active: the relay serves. The [Host] makes it inactive, or the [Biller] with a
-	// churn; a crash leaves it as it is.
+	// Active: the relay serves. The [Host] makes it inactive, or the [Biller] with a churn. A crash
+	// changes nothing.
 	Active Status = iota + 1
-	// Inactive: sent as "inactive": true. The [Host] makes it active again; a crash
-	// leaves it as it is.
+	// Inactive: the relay is sent with "inactive": true. The [Host] makes it active again. A crash
+	// changes nothing.
 	Inactive
 )
 

@@ -30,8 +30,8 @@ type Relay struct {
 	Synced    bool   // the server has it as it is here, as far as is known
 	SyncError string // of the last sync; trimmed, redacted, at most MaxError bytes
 	Revision  int64  // number of creations, updates and changes of the status
-	// Recreate is an operator's: every request is a POST up to the next success of the relay as it
-	// is; one that is stale does not count.
+	// Recreate is set by an operator. While it is set, every request is a POST. The next success that
+	// finds the relay unchanged since it was sent takes it away.
 	Recreate bool
 	Sent     Paths // every path that a request may have brought to the server, since the latest Recreate
 
@@ -121,8 +121,8 @@ type Sync struct {
 	Relay   Relay
 	Timer   Timer
 	History History
-	// Level is how far the switch stops relays. Given by the service for Claimed, and for
-	// Next; no column.
+	// Level is how far the switch stops relays. It is no column: the service sets it for Claimed and
+	// for Next.
 	Level switches.Level `json:",omitzero"`
 }
 

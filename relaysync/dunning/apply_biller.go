@@ -26,8 +26,8 @@ func (p *Policy) tick(c *step) error {
 	return nil
 }
 
-// intend puts a charge on file, which Next must ask for: nothing else is out,
-// and it is due.
+// intend puts the intent of a charge on file. It is refused unless Next asks for this charge: the
+// charge is due, and no other one is out.
 func (p *Policy) intend(c *step, e *ChargeIntended) error {
 	i, err := c.find(e.Invoice)
 	if err != nil {
@@ -58,8 +58,9 @@ func (p *Policy) intend(c *step, e *ChargeIntended) error {
 	return c.move(onCharge, i)
 }
 
-// repeat lets whoever stored an intent go on to its effect after a lost answer, while
-// what it is for is owed and nobody else takes it for left behind.
+// repeat lets the actor that stored an intent do what the intent is for, after an answer of the store
+// was lost. It is refused once another process may take the intent over, the tenant is churned, or
+// nothing is owed any more.
 func (c *step) repeat(by string, ends time.Time, owed bool) error {
 	if err := c.own(by); err != nil {
 		return err
@@ -70,8 +71,8 @@ func (c *step) repeat(by string, ends time.Time, owed bool) error {
 	return nil
 }
 
-// own lets whoever stored an intent repeat it, and nobody else: two would make
-// its effect.
+// own refuses every actor but the one that stored the intent, since the effect would happen twice if
+// two processes did it.
 func (c *step) own(by string) error {
 	if by != c.by.Actor {
 		return c.refuse(statemachine.ErrHeld, "it is "+by+"'s")
@@ -79,8 +80,8 @@ func (c *step) own(by string) error {
 	return nil
 }
 
-// attempt reads the number in a key of this invoice; ok is false for a key that
-// no charge of it had.
+// attempt reads the number of the charge in a key of this invoice. ok is false if no charge of the
+// invoice had the key.
 func (i *Invoice) attempt(key string) (n int32, ok bool) {
 	number, found := strings.CutPrefix(key, i.ID+"/")
 	k, err := strconv.ParseInt(number, 10, 32)
@@ -90,8 +91,8 @@ func (i *Invoice) attempt(key string) (n int32, ok bool) {
 	return int32(k), int32(k) < i.Attempts || i.ChargeKey == key
 }
 
-// answer files what became of a charge. Done is evidence whenever it comes, and
-// for whichever key.
+// answer records what became of a charge. Done counts whenever it comes, and for the key of any charge
+// of the invoice.
 func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, text string) error {
 	i, err := c.find(id)
 	if err != nil {
@@ -157,8 +158,9 @@ func (p *Policy) answer(c *step, id, key string, outcome statemachine.Outcome, t
 	return c.refuse(statemachine.ErrInvalid, "a charge has an outcome")
 }
 
-// unlessSwitched is when to charge again: at the given time, or at once if the tenant chose another method while the
-// charge was out. A charge that may still arrive is made again by its own method, at the given time.
+// unlessSwitched returns when to charge again: at the given time, or at once if the tenant chose
+// another method while the charge was out. A charge that may still arrive is made again by its own
+// method, at the given time.
 func (c *step) unlessSwitched(i *Invoice, at time.Time) time.Time {
 	if c.Old.Tenant.Method != i.ChargeMethod && !i.doubted() {
 		return time.Time{}
@@ -166,8 +168,8 @@ func (c *step) unlessSwitched(i *Invoice, at time.Time) time.Time {
 	return at
 }
 
-// missing: it is charged again, at once; after the second time under one key as after
-// a charge that failed.
+// missing takes a complete look-up that did not find a charge. The charge is made again at once under
+// the same key; from the second such look-up on, only Policy.ChargeAgain after its intent.
 func (p *Policy) missing(c *step, e *ChargeMissing) error {
 	i, err := c.find(e.Invoice)
 	if err != nil {
@@ -194,7 +196,7 @@ func (p *Policy) missing(c *step, e *ChargeMissing) error {
 	return c.move(onNeverArrived, i)
 }
 
-// lookedBack: nothing was forgotten of the invoice.
+// lookedBack records that the restored database has forgotten no payment of the invoice.
 func (p *Policy) lookedBack(c *step, e *LookedBack) error {
 	i, err := c.find(e.Invoice)
 	if err != nil {
@@ -216,8 +218,8 @@ func (p *Policy) lookedBack(c *step, e *LookedBack) error {
 	return c.move(onLookBack, i)
 }
 
-// resolve takes a proof of failure only when a look-up could be complete: until
-// then whoever stored the intent may be about to charge.
+// resolve takes a person's word about a charge. It refuses that the charge failed until a look-up could
+// be complete: before that, the actor of the intent may still be about to charge.
 func (p *Policy) resolve(c *step, e *Resolved) error {
 	i, err := c.find(e.Invoice)
 	if err != nil {
@@ -235,8 +237,8 @@ func (p *Policy) resolve(c *step, e *Resolved) error {
 	return p.answer(c, e.Invoice, e.Key, e.Outcome, e.Reason)
 }
 
-// churn is refused unless it is the next thing to do: not before the oldest
-// invoice is old enough, and never while a charge may be out.
+// churn churns the tenant. It is refused unless Next asks for it: the oldest invoice is old enough, and
+// no charge may be out.
 func (p *Policy) churn(c *step) error {
 	t := &c.New.Tenant
 	if t.Status() == TenantChurned {
@@ -252,8 +254,9 @@ func (p *Policy) churn(c *step) error {
 	return c.move(onChurn)
 }
 
-// notice stamps what the message names, before it is sent: one that gets lost is
-// not sent again. Where more is due by now, the key is another one.
+// notice stamps the invoices that a message names before the message is sent, so that a message which
+// gets lost is not sent again. If more invoices are due by now than when Next was asked, the message
+// has another key, and the event is refused.
 func (p *Policy) notice(c *step, e *NoticeIntended) error {
 	t := &c.New.Tenant
 	if e.Notice != "" && t.Notice == e.Notice {
@@ -283,8 +286,8 @@ func (p *Policy) notice(c *step, e *NoticeIntended) error {
 	return c.move(onNotice, stamped...)
 }
 
-// noticeAnswered takes one answer to the latest message, of whoever had the intent
-// or of the host. A message that another one followed counts as sent.
+// noticeAnswered takes one answer to the latest message, from the actor of its intent or from the host.
+// Once another message follows, the message counts as sent.
 func (p *Policy) noticeAnswered(c *step, e *NoticeAnswered) error {
 	t := &c.New.Tenant
 	if !e.Outcome.Valid() || e.Notice == "" {

@@ -36,8 +36,8 @@ func (c *step) enrol(e *Enrolled) error {
 	return c.move(onEnrol)
 }
 
-// method makes charges that wait due at once. One that may be out keeps its
-// look-up, and one that may still arrive its time.
+// method makes charges due at once that wait after a failure. The time of a look-up stays, and so does
+// the time of a charge that may still arrive.
 func (c *step) method(e *MethodSet) error {
 	if c.Old.Tenant.Method == e.Method {
 		return nil

@@ -15,7 +15,7 @@ func (p *Policy) late(t *Tenant, now time.Time) bool {
 	return !t.DueAt.IsZero() && now.After(t.DueAt.Add(p.longest()))
 }
 
-// since is the time that counts: the second one, where it is set.
+// since returns the second time where it is set, else the first.
 func since(dated, instead time.Time) time.Time {
 	if instead.IsZero() {
 		return dated
@@ -116,7 +116,7 @@ func (p *Policy) redate(c *step) error {
 	return c.move(onRedate, changed...)
 }
 
-// reissue takes the right date of an invoice that a clock which was ahead has dated.
+// reissue takes the right date of an invoice whose date was set by a clock that was ahead.
 func (c *step) reissue(i Invoice, created time.Time) error {
 	if i.Since == created {
 		return nil

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Due returns when a step of the tenant is due, ok false for never. Steps set the time
-// themselves, to that of [Policy.Next]; a step under way has put it off.
+// Due returns when a step of the tenant is due; ok is false for never. Each event sets this time to
+// what [Policy.Next] says; the begin of a step puts it off by Policy.Hold.
 func (t *Tenant) Due() (at time.Time, ok bool) { return t.DueAt, !t.DueAt.IsZero() }
 
 // CompareDue is the order of steps: by due time, then by id in byte order.

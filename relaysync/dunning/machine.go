@@ -10,11 +10,12 @@ import (
 type TenantStatus = statemachine.Enum[tenantStatus]
 
 const (
-	// TenantActive: the [Biller] charges, reminds and churns at DueAt. A crash
-	// leaves a DueAt of Policy.Hold later.
+	// TenantActive: the [Biller] charges, reminds and churns at DueAt. After a crash the tenant is due
+	// again Policy.Hold later.
 	TenantActive TenantStatus = iota + 1
-	// TenantChurned: the relays were made inactive in the commit of the churn. The [Host] or an [Operator] reinstates.
-	// Only the look-up of a charge is still owed, at DueAt. A crash leaves it as it is.
+	// TenantChurned: the relays were made inactive in the commit of the churn. The [Host] or an
+	// [Operator] reinstates. Only the look-up of a charge is still owed, at DueAt. A crash changes
+	// nothing.
 	TenantChurned
 )
 
@@ -30,8 +31,8 @@ var tenantStatusNames = []string{"active", "churned"}
 type InvoiceStatus = statemachine.Enum[invoiceStatus]
 
 const (
-	// InvoiceOpen: a charge or the host moves it on; a crash leaves at most a
-	// charge whose intent is on file.
+	// InvoiceOpen: a charge, or an event of the host, moves the invoice on. After a crash the intent of
+	// a charge may be on file, which is looked up.
 	InvoiceOpen InvoiceStatus = iota + 1
 	// InvoicePaid: the invoice is paid in full. Terminal. The [Biller] looks up a charge that may still be out, also
 	// after a crash; if this charge is done, it is an overpayment, which an [Operator] acknowledges.
@@ -52,15 +53,15 @@ var invoiceStatusNames = []string{"open", "paid", "void"}
 type Charge = statemachine.Enum[charge]
 
 const (
-	// ChargeNone: nothing is out. While the invoice is owed, and the tenant's method
-	// charges, the [Biller] stores the intent of the next charge at ChargeAfter. A
-	// crash leaves it as it is.
+	// ChargeNone: nothing is out. While the invoice is owed and the tenant's method is charged, the
+	// [Biller] stores the intent of the next charge at ChargeAfter. A crash changes nothing.
 	ChargeNone Charge = iota + 1
-	// ChargeOpen: the intent is on file, no answer yet. Whoever stored it charges
-	// and answers. A crash leaves it: from ChargeAfter on any [Biller] looks it up.
+	// ChargeOpen: the intent is on file, and there is no answer yet. The actor that stored it charges
+	// and answers. After a crash of this actor any [Biller] looks the charge up, from ChargeAfter on.
 	ChargeOpen
-	// ChargeUnknown: the charge may have been paid. A [Biller] looks it up at ChargeAfter, and never makes it again;
-	// where no look-up ends it, an [Operator] does with [Resolved]. A crash leaves it as it is.
+	// ChargeUnknown: the charge may have been paid. A [Biller] looks it up at ChargeAfter, and never
+	// makes it again; if no look-up ends it, an [Operator] does with [Resolved]. A crash changes
+	// nothing.
 	ChargeUnknown
 )
 

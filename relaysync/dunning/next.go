@@ -56,8 +56,8 @@ func reached(now, at time.Time) bool { return now.Unix() >= at.Unix() }
 // began is when the age of an invoice begins.
 func (t *Tenant) began(i *Invoice) time.Time { return whole(t.owes(i)) }
 
-// dated is since when an active tenant owes an invoice by the dates of both, whatever
-// the clock did since.
+// dated is the time from which on an active tenant owes an invoice by the stored dates of both, as if
+// no clock had ever jumped.
 func (t *Tenant) dated(i *Invoice) time.Time {
 	if t.ReinstatedAt.After(i.CreatedAt) {
 		return t.ReinstatedAt
@@ -65,7 +65,7 @@ func (t *Tenant) dated(i *Invoice) time.Time {
 	return i.CreatedAt
 }
 
-// owes is since when an active tenant owes an invoice.
+// owes is the time from which on an active tenant owes an invoice, without time that no step has seen.
 func (t *Tenant) owes(i *Invoice) time.Time {
 	at := since(i.CreatedAt, i.Since)
 	if again := since(t.ReinstatedAt, t.Since); again.After(at) {
@@ -94,8 +94,8 @@ func (a *Account) out() *Invoice {
 	return nil
 }
 
-// recoveredAt is when charges were last started on a restored database, zero for never: the
-// store says so, and a later time of the policy counts instead.
+// recoveredAt is when charges were last started on a restored database; zero: never. It is the later of
+// the time that the store gives and the time in the policy.
 func (p *Policy) recoveredAt(a *Account) time.Time {
 	if p.RecoveredAt.After(a.RecoveredAt) {
 		return p.RecoveredAt.UTC().Truncate(time.Microsecond) // as it is stored
@@ -150,14 +150,14 @@ func (p *Policy) noticeAt(t *Tenant, i *Invoice, now time.Time) time.Time {
 	return at
 }
 
-// heldUntil is when others may take what begins now for left behind: Policy.Hold
-// later, on a whole second, so that nobody is early.
+// heldUntil is when other processes may take over what begins now: Policy.Hold later, rounded up to a
+// whole second so that nobody is early.
 func (p *Policy) heldUntil(now time.Time) time.Time {
 	return whole(now.Add(p.Hold + time.Second - time.Microsecond))
 }
 
-// lookAt is when a charge is looked up whose intent was stored at a time: nobody
-// sends it any more, and what was sent has arrived.
+// lookAt is when a charge is looked up whose intent was stored at a given time. By then nobody sends
+// the charge any more, and what was sent has arrived.
 func (p *Policy) lookAt(intent time.Time) time.Time { return p.heldUntil(intent).Add(p.Linger) }
 
 // complete reports whether a look-up that began at asked covers everything that was sent of a charge. It does if Next
@@ -188,8 +188,8 @@ func (p *Policy) mayArrive(t *Tenant, i *Invoice, now time.Time) bool {
 	return p.late(t, now) || !reached(now, at.Add(2*p.longest()))
 }
 
-// Ends is when a step of an account ends at the latest that its handler renews:
-// behind it the handler sends nothing. Zero: nothing bounds it.
+// Ends is when a step of an account ends at the latest, if its handler renews it: after that time the
+// handler sends nothing. Zero: the step has no end.
 func (p *Policy) Ends(a *Account) time.Time {
 	if i := a.out(); i != nil && i.Charge == ChargeOpen {
 		return i.ChargeAfter.Add(-p.Linger)
@@ -197,8 +197,8 @@ func (p *Policy) Ends(a *Account) time.Time {
 	return a.Tenant.DueAt
 }
 
-// waits reports whether something waits for a time, which a clock that was ahead
-// may have set: such a time is not waited for.
+// waits reports whether something waits at now until a given time. A time that is later than any rule
+// can set it was set by a clock that was ahead, and is not waited for.
 func (p *Policy) waits(now, until time.Time) bool {
 	return !reached(now, until) && !until.After(now.Add(max(p.Hold+p.Linger, p.Tick, p.ChargeAgain)+time.Second)) // heldUntil rounds up
 }
@@ -267,8 +267,8 @@ func (p Policy) Next(a Account, now time.Time) Step {
 	}
 	due, next := p.reminders(&a, now)
 	if len(due) > 0 {
-		// Within one version those that are due only grow, so that their number tells one message from
-		// the next.
+		// While the version stays the same, invoices become due and none stops being due. So the number
+		// of invoices tells one message from the next.
 		do := act(DoNotify, fmt.Sprintf("%s/%d:%d", t.ID, t.Version, len(due)))
 		for _, i := range due {
 			do.Invoices = append(do.Invoices, i.ID)
@@ -295,8 +295,8 @@ func (p *Policy) reminders(a *Account, now time.Time) (due []*Invoice, next []ti
 	return due, next
 }
 
-// Overslept reports that the next step of a tenant is later than any clock puts
-// it that goes like the present one: it was ahead.
+// Overslept reports that a clock which was ahead has set the next step of a tenant: no clock in step
+// with the present one puts a step off for so long.
 func (p *Policy) Overslept(t *Tenant, now time.Time) bool {
 	return statemachine.Ahead(now, t.DueAt, p.longest())
 }
@@ -304,7 +304,8 @@ func (p *Policy) Overslept(t *Tenant, now time.Time) bool {
 // LatestDue is the latest time to which a step at now puts off the next one.
 func (p *Policy) LatestDue(now time.Time) time.Time { return now.Add(p.longest()) }
 
-// sleep is until the first of these times, at most for a tick.
+// sleep returns the step that is due at the first of the given times, Policy.Tick from now at the
+// latest.
 func (p *Policy) sleep(now time.Time, times ...time.Time) Step {
 	due := now.Add(p.Tick)
 	for _, t := range times {

@@ -17,8 +17,7 @@ import (
 // payment that the host saw as its method, a colon and its id. Their order does not depend on which became known first.
 type Payments string
 
-// charged is the entry of a charge in [Payments], received that of a payment that the
-// host saw.
+// charged is the text of a charge in [Payments], received the text of a payment that the host saw.
 func charged(n int32) string { return strconv.Itoa(int(n)) }
 
 func received(m Method, id string) string {
@@ -35,8 +34,8 @@ func number(entry string) (n int32, ok bool) {
 	return int32(k), err == nil
 }
 
-// paymentKey is what an operator calls the payment of an entry: the key of a charge,
-// or the method of a payment, with a colon and its id where it has one.
+// paymentKey is the name of a payment for an operator: the key of a charge, or the method of a payment
+// that the host saw, followed by a colon and its id if it has one.
 func (i *Invoice) paymentKey(entry string) string {
 	if n, ok := number(entry); ok {
 		return i.key(n)
@@ -48,8 +47,9 @@ func (i *Invoice) paymentKey(entry string) string {
 	return method + ":" + statemachine.Unword(id)
 }
 
-// Overpayments are the keys of the payments that await [Acknowledged]: those of charges, and
-// of payments that the host saw the method and the id, such as "manual:77", or the method alone where one has no id.
+// Overpayments are the names of the payments that wait for an [Acknowledged]: the key of a charge, or
+// the method and id of a payment that the host saw, such as "manual:77". A payment without an id has
+// the method alone.
 func (i *Invoice) Overpayments() (keys []string) {
 	for _, entry := range i.Overpaid.list() {
 		keys = append(keys, i.paymentKey(entry))
@@ -115,8 +115,8 @@ func (i *Invoice) known(entry string) bool {
 	return i.payer() == entry || i.Overpaid.has(entry) || i.Repaid.has(entry)
 }
 
-// exact reports whether a payment is known to be of what is owed: none is where nothing
-// is. Of charges but the latest the record does not say of what amount they were.
+// exact reports whether a payment is known to be of the amount that is owed. No payment is if nothing
+// is owed, nor a charge before the latest one, whose amount the record does not have.
 func (i *Invoice) exact(entry string) bool {
 	n, isCharge := number(entry)
 	return i.Amount > 0 && (!isCharge || i.key(n) == i.ChargeKey && i.ChargeAmount == i.Amount)

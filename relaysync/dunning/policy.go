@@ -22,8 +22,8 @@ type Policy struct {
 	Linger      time.Duration // how long what a step has sent may still arrive at the provider, the time-out of the call included
 	UnknownFor  time.Duration // age of an unknown charge at which it is an alert
 	RecoveredAt time.Time     // counts instead of [Account].RecoveredAt where it is later, for a store without a switch; mostly zero
-	// ChurnNeedsNotice: no churn before a message that named the oldest open invoice was answered, or
-	// Hold has passed since its intent.
+	// ChurnNeedsNotice: the tenant is not churned before a message that named the oldest open invoice
+	// was answered, or Hold has passed since its intent.
 	ChurnNeedsNotice bool
 }
 

@@ -31,8 +31,7 @@ type Tenant struct {
 	Notice        string    // key of the latest intent of a message
 	NoticeBy      string    // whose intent that was: nobody else sends it, or answers; empty: it is answered
 	NoticeAfter   time.Time // no message before, after one that was not sent; nothing at all, while one is on its way
-	// DueAt is when to take the next step; zero: nothing is owed. Outside the
-	// version.
+	// DueAt is when to take the next step; zero: nothing is owed. It is outside the version.
 	DueAt     time.Time
 	Version   int64
 	CreatedAt time.Time
@@ -64,12 +63,14 @@ type Invoice struct {
 	ChargeAfter  time.Time // no charge and no look-up before
 	Missed       int32     // charges under ChargeKey that a look-up did not find
 	// LookedBack is the RecoveredAt for which somebody last looked up what the restored database has
-	// forgotten: it names the restore, whatever clock gave it.
+	// forgotten. The RecoveredAt serves as the name of the restore, so it does not matter which clock
+	// gave it.
 	LookedBack time.Time
 	PaidKey    string    // of the charge that paid it, or the id of the payment that did
 	OverpaidAt time.Time // when the latest of Overpaid became known; zero: an operator has seen to all
-	// Overpaid are the payments that nobody has acknowledged: beside the one that paid,
-	// of what is void, or of another amount than was owed. An operator pays back.
+	// Overpaid are the payments that an operator has to pay back and has not acknowledged: all but the
+	// one that has paid the invoice, payments of an invoice that is void or of nothing, and a charge of
+	// another amount than was owed.
 	Overpaid Payments
 	Repaid   Payments // those that an operator has acknowledged
 
@@ -78,13 +79,13 @@ type Invoice struct {
 	Version         int64
 }
 
-// Account is a tenant with its invoices, in order of (created_at, id): what
-// commits together. The zero value does not exist yet.
+// Account is a tenant with its invoices, in the order of (created_at, id). It is what commits together.
+// The zero value stands for an account that does not exist yet.
 type Account struct {
 	Tenant   Tenant
 	Invoices []Invoice
-	// Level is how far the switch stops charges. Given by the service for StepBegun and
-	// ChargeIntended, and for Next; no column.
+	// Level is how far the switch stops charges. It is no column: the service sets it for StepBegun,
+	// for ChargeIntended and for Next.
 	Level switches.Level `json:",omitzero"`
 	// RecoveredAt is when charges were last started out of a recovery, by the store's clock; while they are recovering,
 	// it is the store's present time. Zero: they never were recovering. It is no column: the service sets it for Next,
@@ -103,8 +104,8 @@ func (a *Account) Charging(is switches.State, now time.Time) {
 	}
 }
 
-// Change is the result of one step. Records are written where the version in
-// Old still stands, the tenant first. Invoices that are new come with version 1.
+// Change is the result of one step. A store writes a record where the stored version is still that of
+// Old, the tenant first. New invoices have version 1.
 type Change struct {
 	Old, New Account
 	Log      []statemachine.Transition[string] // one per new version

@@ -20,8 +20,8 @@ const DepositsName = "deposits"
 // Fact is one posting of a deposit: Credited or Reversed, see [utxo.DepositFact].
 type Fact = utxo.DepositFact
 
-// DepositFunc posts facts in the host's tables, all of them or none. Key (see
-// [utxo.DepositKey]) is the key of a posting, of which there is never a second one.
+// DepositFunc posts facts in the host's tables, all of them or none. Each fact has a key
+// ([utxo.DepositKey]), and no two postings have the same key.
 type DepositFunc func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, facts []Fact) error
 
 // Deposits credits each deposit of the wallets once, and takes a credit back once it is proven that the coin will not
@@ -126,8 +126,8 @@ type sweep struct {
 // renew the lease.
 const scans = 20
 
-// file puts the outputs of the lines' transactions on file, and the blocks of those that
-// are. It posts nothing.
+// file puts the outputs of the lines' transactions on file; for deposits that are on file it stores the
+// block. It posts nothing.
 func (d *deposits) file(ctx context.Context, _ sqlstore.Tx, unit store.Unit, lines []Line) error {
 	of, err := sqlstore.DepositsOf(unit)
 	if err != nil {
@@ -252,8 +252,8 @@ func move(of sqlstore.Deposits, old, moved []utxo.Deposit) error {
 	return err
 }
 
-// look finds the next deposits that something is to be posted of. All that are due are
-// looked at once in each state of the chain.
+// look finds the next deposits for which something is to be posted. In each state of the chain it looks
+// at all due deposits once.
 func (d *deposits) look(u store.Unit, look sideLook) (*task, error) {
 	of, err := sqlstore.DepositsOf(u)
 	if err != nil {
@@ -359,8 +359,8 @@ func (d *deposits) again(p sqlstore.Parked) (*task, error) {
 	return d.task([]utxo.Deposit{{OutPoint: *op}}, func() {}), nil
 }
 
-// chainOf names a state of the chain, and how far it was matched against wallets and
-// owners: all that a deposit's judgement depends on beside its own row and lines.
+// chainOf names a state of the chain together with how far it was matched with wallets and owners.
+// Beside these, what becomes of a deposit depends only on its own row and lines.
 func chainOf(of sqlstore.Deposits) (name string, tip int32, err error) {
 	b, ok, err := of.Tip()
 	if err != nil {
@@ -404,8 +404,8 @@ func (d *deposits) judge(of sqlstore.Deposits, all []utxo.Deposit, now time.Time
 	return judged, nil
 }
 
-// task posts what is to be posted of some deposits. They are judged anew in its
-// transaction.
+// task posts what is to be posted for some deposits. The rules judge the deposits again in the
+// transaction of the posting.
 func (d *deposits) task(due []utxo.Deposit, then func()) *task {
 	ops := make([]wire.OutPoint, len(due))
 	for i := range due {

@@ -14,8 +14,8 @@ import (
 // From is where a consumer begins.
 type From uint8
 
-// Where a consumer begins. Zero goes on where one is that is there already, and so
-// do the others, so that a program may always say where its consumer once began.
+// Where a consumer begins. A consumer that has run before goes on where it stopped, whichever of these
+// is given, so a program may keep the value of its first start.
 const (
 	Beginning From = iota + 1 // a new consumer is given all lines
 	Now                       // a new consumer is given what is committed from now on
@@ -28,9 +28,9 @@ type OnFailure uint8
 const (
 	// Stop ends Run with the error. The next Run begins with the same line.
 	Stop OnFailure = iota
-	// Park goes on without the line and the later ones of its aggregate. They are
-	// tried in their order, the failed one after a minute, then after twice as long
-	// each time, up to a day.
+	// Park goes on without the line that failed and without the later lines of its aggregate. They are
+	// tried again in their order, the failed line after a minute, then after twice as long each time,
+	// up to a day.
 	Park
 )
 
@@ -54,8 +54,8 @@ type Consumer struct {
 // Line is a transition of any machine, as text.
 type Line struct {
 	statemachine.Transition[string]
-	// Aggregate is what the record belongs to: of a job its request, of an invoice
-	// its tenant, of any other the record itself.
+	// Aggregate names what commits together with the record: for a job its request, for an invoice its
+	// tenant, for any other record the record itself.
 	Aggregate string
 	// Generation is how often the database had been put back when the line was written,
 	// see sqlstore.Restored: a version may have been written once in each generation.
@@ -68,9 +68,9 @@ type Func func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, lines []Lin
 // poll is how often a consumer that is done looks for new lines.
 const poll = time.Second
 
-// Run gives the lines of a consumer's domains to fn, each once. It ends when ctx ends (nil), when a line fails alone
-// and the consumer stops, or when the database went back. Arguments that make no sense are [statemachine.ErrInvalid],
-// as are [ErrNew] and [ErrMachines].
+// Run gives the lines of a consumer's domains to fn, each once. It returns nil when ctx ends, and an
+// error when a line fails alone and the consumer stops, or when the database was put back. Arguments
+// that make no sense are [statemachine.ErrInvalid], as are [ErrNew] and [ErrMachines].
 func Run(ctx context.Context, db *sqlstore.Store, c Consumer, fn Func) error {
 	r, err := newRunner(db, c, fn)
 	if err != nil {

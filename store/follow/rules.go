@@ -93,8 +93,8 @@ const (
 	retry            // a parked line fails: it is tried later
 )
 
-// judge says what follows when a number of lines was given, of a page or one that was
-// parked before.
+// judge says what a consumer does after it was given a number of lines, of a page or parked ones, and
+// fn returned err.
 func judge(c Consumer, err error, given int, parked bool) verdict {
 	switch {
 	case err == nil:
@@ -159,8 +159,8 @@ func failed(row sqlstore.Consumer, err error, stopped bool, now time.Time) sqlst
 
 func bounded(err error) string { return statemachine.Bounded(err.Error(), 500) }
 
-// split divides a page: what is given, and what is parked behind lines of the same
-// aggregate that are parked already.
+// split divides a page into the lines to give, and those to park since earlier lines of their aggregate
+// are parked already.
 func split(page []sqlstore.Line, parked map[string]bool) (give, skip []sqlstore.Line) {
 	for i := range page {
 		if parked[page[i].Key()] {

@@ -271,8 +271,8 @@ func call[R any](fn func() (R, error)) (r R, err error) {
 	return fn()
 }
 
-// outcome does what follows from the end of a transaction: it returns an error
-// where Run ends or waits.
+// outcome decides what follows from the end of a transaction. It returns an error if Run must end or
+// wait.
 func (r *runner) outcome(ctx context.Context, s seen, given []sqlstore.Line, err error) error {
 	v := judge(r.Consumer, err, len(given), s.due.Consumer != "")
 	if ctx.Err() != nil && v != done {
@@ -352,8 +352,8 @@ func (r *runner) ignoreLost(err error) error {
 	return err
 }
 
-// release ends the lease, so that another process need not wait for its end. One that
-// cannot be released ends by itself.
+// release ends the lease, so that another process need not wait for its end. A lease that cannot be
+// released ends by itself.
 func (r *runner) release(ctx context.Context) {
 	if r.fence == 0 {
 		return

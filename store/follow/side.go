@@ -29,7 +29,7 @@ type task struct {
 	then        func() // it is committed, or its only item is parked
 }
 
-// itemKey names an item among the aggregates that are parked. An item has no line, so its
+// itemKey is the name under which an item is parked among aggregates. An item has no line, so its
 // version is 0.
 func itemKey(machine, id string) sqlstore.Line { return sqlstore.Line{Root: machine, Aggregate: id} }
 

@@ -49,7 +49,7 @@ func (r *round) lease() store.RefreshLease {
 }
 
 // renewed moves the end of the lock that was renewed. With lock 0 only the slot was renewed, and
-// nothing moves: a round without the lock has no moment until which it may call.
+// nothing moves: a round without the lock makes no call that has to end with it.
 func (r *round) renewed(lock int64, until time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -215,8 +215,8 @@ func (l *loop[W, R]) refuse(t *task[W, R], err error) {
 	}
 }
 
-// giveBack drops a result of which the store says that it does not count now, and offers the end
-// of the lease in its place.
+// giveBack drops a result that the store does not accept now, and offers the result in its place that
+// gives the item back.
 func (l *loop[W, R]) giveBack(now time.Time, t *task[W, R], err error) {
 	l.o.Log.Warn("result dropped, and its item given back", "key", t.item.Key, "error", err)
 	l.o.Hooks.Refused(t.item, t.result, err)

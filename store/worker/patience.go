@@ -19,7 +19,7 @@ func newPatience(usual, lease time.Duration) patience {
 	return patience{usual: usual, most: max(usual, lease/2), now: usual}
 }
 
-// learn adjusts the patience after a call that took so long and returned err; cut is the error of
+// learn adjusts the patience after a call that took a given time and returned err; cut is the error of
 // the call's context.
 func (p *patience) learn(took time.Duration, err, cut error) {
 	switch {

@@ -21,9 +21,9 @@ type turn[W, R any] struct {
 	err    error
 }
 
-// startTurn starts a Turn if one is due, and returns when to call it again. Of two that are due,
-// the earlier goes first: a batch of results with a claim, or one result that failed together
-// with others and is offered alone.
+// startTurn starts a Turn if one is due, and returns when to call startTurn again. There are two kinds
+// of Turn: a batch of results with a claim, and one result that failed together with others and is
+// offered alone. If both are due, the earlier goes first.
 func (l *loop[W, R]) startTurn(now time.Time) time.Time {
 	if l.turning {
 		return now.Add(never)
