@@ -4,6 +4,7 @@ import (
 	"database/sql/driver"
 	"encoding/hex"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ type batch struct {
 	width  int
 	values []any // of nil, int64, string, []byte, bool, time.Time
 	err    error
+	first  fmt.Stringer // how a refusal names the first row; nil: by its key, see statement
 }
 
 // add appends one row. It takes what a column can hold: nil, integers, string,
@@ -80,6 +82,9 @@ func (b *batch) args(once columns) ([]any, error) {
 type columns uint64
 
 func (s columns) has(c int) bool { return s&(1<<c) != 0 }
+
+// count is how many columns are in the set.
+func (s columns) count() int { return bits.OnesCount64(uint64(s &^ severalRows)) }
 
 // once returns the columns in which all rows have the same value; not all of
 // them if there are several rows.

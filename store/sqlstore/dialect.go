@@ -132,10 +132,10 @@ func (s syntax) statement(st *statement, once columns) string {
 		scalars++
 	}
 	switch {
-	case st.rows != "" && s.Dialect == SQLite && once == severalRows:
-		text = values(text, st.rows, scalars, together)
+	case st.rows != "" && s.Dialect == SQLite && once&severalRows != 0:
+		text = values(text, st.rows, scalars, together, once)
 	case st.rows != "" && s.Dialect == SQLite:
-		text = values(text, st.rows, scalars, 1)
+		text = values(text, st.rows, scalars, 1, 0)
 	case st.rows != "":
 		text = strings.Replace(text, "{rows}", s.set(st.rows, scalars, st.once, once), 1)
 	case st.set != "":
@@ -171,7 +171,7 @@ var rowColumn = regexp.MustCompile(`\br\.(\w+|\*)`)
 // statement that triggers watch, with the pages that it changes: each page once.
 const together = 16
 
-// severalRows stands for the text of together rows, where columns stand for another.
+// severalRows marks the text of together rows.
 const severalRows = columns(1 << 63)
 
 // takesSeveral reports whether an INSERT of SQLite may take rows together: nothing is asked of
@@ -181,19 +181,25 @@ func (st *statement) takesSeveral() bool {
 	return strings.HasPrefix(st.text, "INSERT ") && !rowColumn.MatchString(tail)
 }
 
-// values turns the text for a batch into the text for n rows, whose columns are parameters. An
-// INSERT gets VALUES: for INSERT ... SELECT, SQLite keeps a journal of the statement, which costs
-// as much as one row.
-func values(text, columns string, scalars, n int) string {
+// values turns the text for a batch into the text for n rows, whose columns are parameters: those
+// that are the same in all rows come first, once. An INSERT gets VALUES: for INSERT ... SELECT,
+// SQLite keeps a journal of the statement, which costs as much as one row.
+func values(text, list string, scalars, n int, once columns) string {
 	head, tail, _ := strings.Cut(text, " FROM {rows}")
 	tail = strings.TrimPrefix(strings.TrimPrefix(tail, " WHERE true"), " ORDER BY r.n")
+	names, shared := strings.Split(list, ", "), once.count()
 	row := func(text string, i int) string {
 		number := map[string]string{}
 		var all []string
-		names := strings.Split(columns, ", ")
+		same, own := scalars, scalars+shared+i*(len(names)-shared)
 		for c, column := range names {
 			name, _, _ := strings.Cut(column, " ")
-			number[name] = fmt.Sprintf("$%d", scalars+i*len(names)+c+1)
+			next := &own
+			if once.has(c) {
+				next = &same
+			}
+			*next++
+			number[name] = fmt.Sprintf("$%d", *next)
 			all = append(all, number[name])
 		}
 		number["*"] = strings.Join(all, ", ")
@@ -203,10 +209,10 @@ func values(text, columns string, scalars, n int) string {
 	if !strings.HasPrefix(head, "INSERT ") || asks && n == 1 {
 		return row(head+tail, 0)
 	}
-	into, list, _ := strings.Cut(head, ") SELECT ")
+	into, fields, _ := strings.Cut(head, ") SELECT ")
 	rows := make([]string, n)
 	for i := range rows {
-		rows[i] = "(" + row(list, i) + ")"
+		rows[i] = "(" + row(fields, i) + ")"
 	}
 	source := "VALUES " + strings.Join(rows, ", ")
 	if asks {

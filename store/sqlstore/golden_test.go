@@ -146,9 +146,13 @@ var rowsOfABatch = regexp.MustCompile(`\(SELECT (?:(?:\$\d+::\w+ AS |u\.)\w+(?:,
 // latestOf is which migrations of which domains a store knows.
 var latestOf = regexp.MustCompile(`(?: WHEN '\w+' THEN \d+)+ END`)
 
+// parameter is one of SQLite, whose number depends on which columns of a batch are sent once.
+var parameter = regexp.MustCompile(`\?\d+`)
+
 // plain is a text without what differs between stores and batches.
 func plain(text string) string {
-	return latestOf.ReplaceAllString(rowsOfABatch.ReplaceAllString(text, "{rows}"), " {latest} END")
+	text = latestOf.ReplaceAllString(rowsOfABatch.ReplaceAllString(text, "{rows}"), " {latest} END")
+	return parameter.ReplaceAllString(text, "?")
 }
 
 // Listed returns a function that reports whether a text which reached the driver of a store

@@ -282,6 +282,7 @@ var listed = map[string]any{
 	"selectTenants":           &selectTenants,
 	"selectTheseWallets":      &selectTheseWallets,
 	"selectTip":               &selectTip,
+	"selectTxIDs":             &selectTxIDs,
 	"selectTxs":               &selectTxs,
 	"selectUsage":             &selectUsage,
 	"selectVersions":          &selectVersions,

@@ -181,7 +181,7 @@ func fill(t *testing.T, conn *sql.Conn, syn syntax) {
 		"INSERT INTO @utxos (wallet_id, tx_id, output_index, amount, script, owner_tag) SELECT wallet_id, id, 0, 1, tx_hash, 'main' FROM @transactions",
 		"INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id, declared) " +
 			"SELECT a.wallet_id, a.id, b.id, " + map[Dialect]string{SQLite: "0", Postgres: "false"}[syn.Dialect] + " FROM @transactions a JOIN @transactions b ON b.block_height = a.block_height + 1",
-		"INSERT INTO @utxo_leases SELECT wallet_id, id, script, " + at + ", " + at + " FROM @utxos",
+		"INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at, leased_at) SELECT wallet_id, id, script, " + at + ", " + at + " FROM @utxos",
 		"INSERT INTO @deposits SELECT tx_hash, 0, wallet_id, 'main', 1, block_height, tx_hash, " + yes + ", CASE WHEN id < 19900 THEN 'credited' ELSE 'waiting' END, " +
 			"CASE WHEN id < 19900 THEN 1 ELSE 0 END, CASE WHEN id < 19900 THEN 1 ELSE 0 END, block_height, '', '', first_seen FROM @transactions",
 		"INSERT INTO @wallet_owners SELECT wallet_id, CAST(id AS text), 1, 0 FROM @transactions",

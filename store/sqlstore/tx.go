@@ -193,7 +193,7 @@ func (t *tx) text(st *statement, once columns) (string, columns) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.of[once] == "" && len(all.of) >= maxTexts && !once.has(0) { // that of a single row is always there
-		once = 0
+		once &= severalRows
 	}
 	if all.of[once] == "" {
 		all.of[once] = t.store.statement(st, once)
@@ -254,25 +254,30 @@ func (t *tx) write(st *statement, rows *batch, scalars ...any) (int64, error) {
 		return 0, t.fail(err)
 	}
 	one, _ := t.text(st, 0)
-	several, atOnce := "", together*rows.width
+	several, atOnce, once := "", together*rows.width, columns(0)
 	if len(rows.values) >= atOnce && st.takesSeveral() {
-		several, _ = t.text(st, severalRows)
+		several, once = t.text(st, rows.once()|severalRows)
 	}
 	// A short statement is not worth the goroutine that watches a context.
 	ctx := context.WithoutCancel(t.ctx)
 	args := t.scalars(scalars)
+	for c, v := range rows.values[:rows.width] {
+		if once.has(c) {
+			args = append(args, sqliteValue(v))
+		}
+	}
+	fixed := len(args)
 	var hit int64
 	for rest := rows.values; len(rest) > 0; {
-		text, n := one, rows.width
-		if several != "" && len(rest) >= atOnce {
-			text, n = several, atOnce
+		text, n := several, atOnce
+		if several == "" || len(rest) < atOnce {
+			text, n, once, fixed = one, rows.width, 0, len(scalars)
 		}
-		args = args[:len(scalars)]
-		for _, v := range rest[:n] {
-			if at, ok := v.(time.Time); ok {
-				v = at.UTC().Format(timeFormat)
+		args = args[:fixed]
+		for i, v := range rest[:n] {
+			if !once.has(i % rows.width) {
+				args = append(args, sqliteValue(v))
 			}
-			args = append(args, v)
 		}
 		rest = rest[n:]
 		changed, err := t.run.exec(ctx, text, args...)
@@ -282,6 +287,37 @@ func (t *tx) write(st *statement, rows *batch, scalars ...any) (int64, error) {
 		hit += changed
 	}
 	return hit, nil
+}
+
+// sqliteValue is a value of a batch as SQLite keeps it.
+func sqliteValue(v any) any {
+	if at, ok := v.(time.Time); ok {
+		return at.UTC().Format(timeFormat)
+	}
+	return v
+}
+
+// writeReturning runs an INSERT of PostgreSQL that returns its rows.
+func (t *tx) writeReturning(st *statement, rows *batch, scan func(*sql.Rows) error) error {
+	t.wrote = true
+	text, args, err := t.bind(st, rows, nil)
+	if err != nil {
+		return err
+	}
+	if err := t.ctx.Err(); err != nil {
+		return t.fail(err)
+	}
+	found, err := t.run.query(t.late, text, args...)
+	if err != nil {
+		return t.fail(meaning(err))
+	}
+	defer found.Close()
+	for found.Next() {
+		if err := scan(found); err != nil {
+			return err
+		}
+	}
+	return t.fail(meaning(found.Err()))
 }
 
 // bind returns a statement's text and its arguments: the scalars, then the

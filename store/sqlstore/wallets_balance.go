@@ -22,7 +22,7 @@ var (
 	// makes a server without statistics read all that is unspent for each.
 	leased = statement{text: "SELECT coalesce(sum((SELECT CASE WHEN u.spent_by_tx_id IS NULL THEN u.amount END FROM @utxos u JOIN " +
 		"@transactions t ON t.id = u.tx_id " +
-		"WHERE u.wallet_id = l.wallet_id AND u.id = l.utxo_id AND " + live + " AND " + ofTag +
+		"WHERE " + isLeased + " AND " + live + " AND " + ofTag +
 		")), 0) FROM @utxo_leases l WHERE l.wallet_id = $1 AND l.expires_at > $3"}
 )
 

@@ -109,12 +109,16 @@ func (f *foundCoins) scan(rows *sql.Rows) error {
 	return nil
 }
 
-const ofLease = "WHERE u.wallet_id = l.wallet_id AND u.id = l.utxo_id"
+const (
+	// Both say what is generated from the key or from utxo_id, so that an index with these is enough.
+	isLeased = "u.wallet_id = l.wallet_id AND u.tx_id = l.utxo_id / 4294967296 AND u.output_index = l.utxo_id % 4294967296"
+	leaseOf  = "l.wallet_id = u.wallet_id AND l.utxo_id = u.tx_id * 4294967296 + u.output_index"
+)
 
 const leaseColumns = "SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at, l.leased_at FROM "
 
-var leasesOf = statement{text: leaseColumns + "@utxo_leases l JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.id = l.utxo_id " +
-	"JOIN @transactions t ON t.id = u.tx_id WHERE l.wallet_id = $1"}
+var leasesOf = statement{text: leaseColumns + "@utxo_leases l JOIN @utxos u ON " + isLeased +
+	" JOIN @transactions t ON t.id = u.tx_id WHERE l.wallet_id = $1"}
 
 func (w wallets) leases(st *statement, set *batch, each func(utxo.Lease), args ...any) error {
 	return w.read(st, set, func(rows *sql.Rows) error {
@@ -175,10 +179,10 @@ var (
 		"WHERE t.wallet_id = $1 AND u.wallet_id = t.wallet_id AND u.tx_id = t.id AND (t.tx_hash, u.output_index) > ($2, $3) " +
 		"ORDER BY t.tx_hash, u.output_index LIMIT $4"}
 	leasesUnspent = statement{text: leaseColumns + "@utxos u CROSS JOIN @utxo_leases l JOIN @transactions t ON t.id = u.tx_id " +
-		"WHERE u.wallet_id = $1 AND u.spent_by_tx_id IS NULL AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id"}
+		"WHERE u.wallet_id = $1 AND u.spent_by_tx_id IS NULL AND " + leaseOf}
 	leasesNamed = statement{each: "tx_hash bytes, output_index int",
 		text: "SELECT u.wallet_id, r.tx_hash, r.output_index, l.lock_id, l.expires_at, l.leased_at " +
-			"FROM @utxos u CROSS JOIN @utxo_leases l " + named + " AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id"}
+			"FROM @utxos u CROSS JOIN @utxo_leases l " + named + " AND " + leaseOf}
 )
 
 // Unspent implements [utxo.Queries].
@@ -221,9 +225,8 @@ func (w wallets) Outputs(id utxo.WalletID, after *wire.OutPoint, limit int) ([]u
 
 var (
 	leasesOfLock = statement{text: leasesOf.text + " AND l.lock_id = $2 ORDER BY 2, 3"}
-	// Each finds its output by the key, as in the sum of what is leased.
-	leasesActive = statement{text: "SELECT l.wallet_id, (SELECT t.tx_hash FROM @utxos u JOIN @transactions t ON t.id = u.tx_id " + ofLease +
-		"), (SELECT u.output_index FROM @utxos u " + ofLease + "), " +
+	// Each finds its transaction by the key.
+	leasesActive = statement{text: "SELECT l.wallet_id, (SELECT t.tx_hash FROM @transactions t WHERE t.id = l.tx_id), l.output_index, " +
 		"l.lock_id, l.expires_at, l.leased_at FROM @utxo_leases l WHERE l.wallet_id = $1 AND l.expires_at > $2 ORDER BY 2, 3"}
 )
 

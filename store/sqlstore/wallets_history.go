@@ -122,7 +122,7 @@ var (
 	allTxs    = statement{text: txColumns + "@transactions t ORDER BY t.wallet_id, t.tx_hash"}
 	allOwners = statement{text: "SELECT o.wallet_id, o.owner_tag, o.birth_height FROM @wallet_owners o ORDER BY 1, 2"}
 	allLeases = statement{text: leaseColumns +
-		"@utxo_leases l JOIN @utxos u ON u.id = l.utxo_id JOIN @transactions t ON t.id = u.tx_id ORDER BY 1, 2, 3"}
+		"@utxo_leases l JOIN @utxos u ON " + isLeased + " JOIN @transactions t ON t.id = u.tx_id ORDER BY 1, 2, 3"}
 )
 
 // Snapshot implements [utxo.Queries].

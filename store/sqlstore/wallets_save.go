@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/btcsuite/btcd/chainhash/v2"
 	"github.com/settlehq/settle/utxo"
@@ -15,10 +17,13 @@ func (w wallets) Save(sets ...utxo.ChangeSet) error {
 				return err
 			}
 		}
+		s := &savingWallets{w, txIDs{}}
+		for id, t := range w.loaded {
+			s.ids[id] = t.Arrival
+		}
+		w.loaded = nil
 		for _, set := range utxo.Merge(sets...) {
-			err := w.apply(&set)
-			w.loaded = nil
-			if err != nil {
+			if err := s.apply(&set); err != nil {
 				return err
 			}
 		}
@@ -26,12 +31,88 @@ func (w wallets) Save(sets ...utxo.ChangeSet) error {
 	})
 }
 
+// savingWallets is one Save.
+type savingWallets struct {
+	wallets
+	ids txIDs
+}
+
+// txIDs are the keys of rows of transactions, which never change: statements that have them
+// need not look for hashes.
+type txIDs map[utxo.TxID]int64
+
+// of returns the key of a wallet's row of a transaction. One that is not stored is 0, which
+// is no id and breaks a reference or a comparison.
+func (ids txIDs) of(w utxo.WalletID, hash chainhash.Hash) int64 {
+	return ids[utxo.TxID{Wallet: w, Hash: hash}]
+}
+
+// orNone is of, or nil for no transaction.
+func (ids txIDs) orNone(w utxo.WalletID, hash chainhash.Hash) any {
+	if hash == (chainhash.Hash{}) {
+		return nil
+	}
+	return ids.of(w, hash)
+}
+
+var selectTxIDs = statement{each: "wallet_id int, tx_hash bytes",
+	text: "SELECT t.id, t.wallet_id, t.tx_hash FROM @transactions t WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id"}
+
+// findIDs reads the keys of the stored transactions that a set names and that nobody has read
+// before it.
+func (w *savingWallets) findIDs(set *utxo.ChangeSet) error {
+	inserted := make(map[utxo.TxID]bool, len(set.Inserts))
+	for _, t := range set.Inserts {
+		inserted[t.ID] = true
+	}
+	var unknown []utxo.TxID
+	name := func(wallet utxo.WalletID, hashes ...chainhash.Hash) {
+		for _, hash := range hashes {
+			id := utxo.TxID{Wallet: wallet, Hash: hash}
+			if _, known := w.ids[id]; !known && hash != (chainhash.Hash{}) && !inserted[id] {
+				w.ids[id] = 0
+				unknown = append(unknown, id)
+			}
+		}
+	}
+	for _, t := range set.Inserts {
+		for i := range t.Outputs {
+			name(t.ID.Wallet, t.Outputs[i].SpentBy)
+		}
+	}
+	for i := range set.Updates {
+		name(set.Updates[i].ID.Wallet, set.Updates[i].ID.Hash)
+	}
+	for i := range set.Joined {
+		name(set.Joined[i].ID.Wallet, set.Joined[i].ID.Hash, set.Joined[i].Output.SpentBy)
+	}
+	for _, s := range set.Spends {
+		name(s.Wallet, s.OutPoint.Hash, s.Old, s.New)
+	}
+	for _, r := range slices.Concat(set.Replaced, set.Declared) {
+		name(r.Wallet, r.Loser, r.Winner)
+	}
+	for _, c := range set.Leases {
+		name(c.New.Wallet, c.New.OutPoint.Hash)
+	}
+	return w.read(&selectTxIDs, names(unknown), w.haveID)
+}
+
+// haveID reads a key, the wallet and the hash of a transaction.
+func (w *savingWallets) haveID(rows *sql.Rows) error {
+	var key int64
+	var id utxo.TxID
+	err := rows.Scan(&key, &id.Wallet, (*hashColumn)(&id.Hash))
+	w.ids[id] = key
+	return err
+}
+
 // apply writes one change set, in the order that references ask for: a block
 // before what is in it, transactions before inputs before outputs before
 // spenders. Every update compares what it replaces.
-func (w wallets) apply(set *utxo.ChangeSet) error {
+func (w *savingWallets) apply(set *utxo.ChangeSet) error {
 	for _, step := range []func(*utxo.ChangeSet) error{
-		w.insertBlocks, w.saveSeq, w.saveWallets, w.saveSums, w.insertTxs, w.updateTxs, w.insertOutputs,
+		w.findIDs, w.insertBlocks, w.saveSeq, w.saveWallets, w.saveSums, w.insertTxs, w.updateTxs, w.insertOutputs,
 		w.moveSpenders, w.saveEdges, w.saveLeases,
 	} {
 		if err := step(set); err != nil {
@@ -46,7 +127,7 @@ func (w wallets) apply(set *utxo.ChangeSet) error {
 
 var moveSeq = statement{text: "UPDATE @chain_tip SET last_seq = $2 WHERE last_seq = $1"}
 
-func (w wallets) saveSeq(set *utxo.ChangeSet) error {
+func (w *savingWallets) saveSeq(set *utxo.ChangeSet) error {
 	if set.Seq == (utxo.SeqChange{}) {
 		return nil
 	}
@@ -88,7 +169,7 @@ var (
 			"WHERE o.wallet_id = r.wallet_id AND o.owner_tag = r.owner_tag"}
 )
 
-func (w wallets) insertBlocks(set *utxo.ChangeSet) error {
+func (w *savingWallets) insertBlocks(set *utxo.ChangeSet) error {
 	rows := new(batch)
 	for _, b := range set.Connect {
 		rows.add(b.Height, b.Hash, b.Prev, b.Time)
@@ -98,7 +179,7 @@ func (w wallets) insertBlocks(set *utxo.ChangeSet) error {
 
 // deleteBlocks takes blocks off the chain that are one above the other: the first is the tip, and
 // as many rows are deleted as there are heights.
-func (w wallets) deleteBlocks(gone []utxo.Block) error {
+func (w *savingWallets) deleteBlocks(gone []utxo.Block) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -114,7 +195,7 @@ func (w wallets) deleteBlocks(gone []utxo.Block) error {
 	return want(len(gone), n, what)
 }
 
-func (w wallets) saveWallets(set *utxo.ChangeSet) error {
+func (w *savingWallets) saveWallets(set *utxo.ChangeSet) error {
 	added, moved := new(batch), new(batch)
 	began, advanced, ended, scanned := new(batch), new(batch), new(batch), new(batch)
 	for _, c := range set.Wallets {
@@ -166,6 +247,13 @@ type writing struct {
 	rows *batch
 }
 
+// nameFirst names the first row of a batch.
+func nameFirst[S fmt.Stringer](b *batch, name S) {
+	if b.first == nil {
+		b.first = name
+	}
+}
+
 func (t *tx) writeAll(what string, all ...writing) error {
 	for _, a := range all {
 		if a.rows.len() == 0 {
@@ -182,47 +270,53 @@ func (t *tx) writeAll(what string, all ...writing) error {
 	return nil
 }
 
-// named names the first row of a batch by its key, as package utxo does.
+// named names the first row of a batch, as package utxo does.
 func (a writing) named(what string) string {
-	for i, v := range a.rows.values[:a.key] {
-		if hash, ok := v.([]byte); ok {
-			v, _ = chainhash.NewHash(hash)
+	switch {
+	case a.rows.first != nil:
+		what += " " + a.rows.first.String()
+	case a.key == 0:
+		return what
+	default:
+		for i, v := range a.rows.values[:a.key] {
+			what += fmt.Sprint([]string{" ", "/"}[i], v)
 		}
-		what += fmt.Sprint([]string{" ", "/", ":"}[i], v)
 	}
-	if more := a.rows.len() - 1; a.key > 0 && more > 0 {
+	if more := a.rows.len() - 1; more > 0 {
 		what += fmt.Sprintf(" and %d more", more)
 	}
 	return what
 }
 
+// insertTxs has one text for each dialect: SQLite, which has one writer, is told the keys, and
+// PostgreSQL tells them. lastTx is the highest one.
+var insertTxs = map[Dialect]*statement{
+	SQLite: {rows: "id int, " + txRows, text: "INSERT INTO @transactions (id, " + columnNames(txRows, "") + ") " +
+		"SELECT r.id, " + columnNames(txRows, "r.") + " FROM {rows}"},
+	Postgres: {once: true, rows: txRows + ", n int", text: "INSERT INTO @transactions (" + columnNames(txRows, "") + ") " +
+		"SELECT " + columnNames(txRows, "r.") + " FROM {rows} ORDER BY r.n RETURNING id, wallet_id, tx_hash"},
+}
+
+const txRows = "wallet_id int, tx_hash bytes, status text, block_height int, block_position int, is_coinbase bool, " +
+	"first_seen time, seq int, label text, is_context bool, is_public bool, version int, raw_tx bytes"
+
 var (
-	insertTxs = statement{key: 2, rows: "wallet_id int, tx_hash bytes, status text, block_height int, block_position int, is_coinbase bool, " +
-		"first_seen time, seq int, label text, is_context bool, is_public bool, version int, raw_tx bytes, n int",
-		text: "INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, " +
-			"is_context, is_public, version, raw_tx) " +
-			"SELECT r.wallet_id, r.tx_hash, r.status, r.block_height, r.block_position, r.is_coinbase, r.first_seen, r.seq, r.label, " +
-			"r.is_context, r.is_public, r.version, r.raw_tx " +
-			"FROM {rows} ORDER BY r.n"}
-	insertInputs = statement{key: 3, rows: "wallet_id int, tx_hash bytes, input_index int, prev_hash bytes, prev_index int",
+	insertInputs = statement{rows: "tx_id int, wallet_id int, input_index int, prev_hash bytes, prev_index int",
 		text: "INSERT INTO @tx_inputs (wallet_id, tx_id, input_index, prev_hash, prev_index) " +
-			"SELECT r.wallet_id, " + txOf("tx_hash") + ", r.input_index, r.prev_hash, r.prev_index FROM {rows}"}
+			"SELECT r.wallet_id, r.tx_id, r.input_index, r.prev_hash, r.prev_index FROM {rows}"}
 	// Most changes leave the height alone, and with it the indexes that have it.
-	restateTxs = statement{key: 2,
-		rows: "wallet_id int, tx_hash bytes, old int, status text, seq int, label text, is_context bool, is_public bool, version int",
+	restateTxs = statement{rows: "id int, old int, status text, seq int, label text, is_context bool, is_public bool, version int",
 		text: "UPDATE @transactions AS t SET status = r.status, seq = r.seq, label = r.label, is_context = r.is_context, is_public = " +
-			"r.is_public, version = r.version FROM {rows} " +
-			"WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old"}
-	updateTxs = statement{key: 2,
-		rows: "wallet_id int, tx_hash bytes, old int, status text, block_height int, block_position int, seq int, label text, is_context " +
-			"bool, is_public bool, version int",
+			"r.is_public, version = r.version FROM {rows} WHERE t.id = r.id AND t.version = r.old"}
+	updateTxs = statement{
+		rows: "id int, old int, status text, block_height int, block_position int, seq int, label text, is_context bool, is_public bool, " +
+			"version int",
 		text: "UPDATE @transactions AS t SET status = r.status, block_height = r.block_height, block_position = r.block_position, seq = r.seq, " +
-			"label = r.label, is_context = r.is_context, is_public = r.is_public, version = r.version FROM {rows} WHERE t.tx_hash = r.tx_hash " +
-			"AND t.wallet_id = r.wallet_id AND t.version = r.old"}
+			"label = r.label, is_context = r.is_context, is_public = r.is_public, version = r.version FROM {rows} " +
+			"WHERE t.id = r.id AND t.version = r.old"}
 	// The version that a change of the bytes has moved is compared once more.
-	resignTxs = statement{key: 2, rows: "wallet_id int, tx_hash bytes, version int, raw_tx bytes",
-		text: "UPDATE @transactions AS t SET raw_tx = r.raw_tx FROM {rows} WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND " +
-			"t.version = r.version"}
+	resignTxs = statement{rows: "id int, version int, raw_tx bytes",
+		text: "UPDATE @transactions AS t SET raw_tx = r.raw_tx FROM {rows} WHERE t.id = r.id AND t.version = r.version"}
 )
 
 func height(h int32) any {
@@ -232,77 +326,99 @@ func height(h int32) any {
 	return h
 }
 
-func (w wallets) insertTxs(set *utxo.ChangeSet) error {
+func (w *savingWallets) insertTxs(set *utxo.ChangeSet) error {
+	if len(set.Inserts) == 0 {
+		return nil
+	}
 	txs, inputs := new(batch), new(batch)
-	for i, t := range set.Inserts {
-		wallet := int64(t.ID.Wallet)
-		txs.add(wallet, t.ID.Hash, t.Status, height(t.Height), t.Position, t.Coinbase, t.FirstSeen, t.Seq, t.Label, t.Context,
-			t.Public, t.Version, t.Raw, i)
-		for at, op := range t.Inputs {
-			inputs.add(wallet, t.ID.Hash, at, op.Hash, op.Index)
+	insert := insertTxs[w.store.Dialect]
+	row := func(t *utxo.Tx) []any {
+		return []any{int64(t.ID.Wallet), t.ID.Hash, t.Status, height(t.Height), t.Position, t.Coinbase, t.FirstSeen, t.Seq, t.Label, t.Context,
+			t.Public, t.Version, t.Raw}
+	}
+	txs.first, inputs.first = set.Inserts[0].ID, set.Inserts[0].ID
+	var err error
+	if w.store.Dialect == SQLite {
+		var last int64
+		if err = w.read(&lastTx, nil, func(rows *sql.Rows) error { return rows.Scan(&last) }); err != nil {
+			return err
+		}
+		for _, t := range set.Inserts {
+			last++
+			w.ids[t.ID] = last
+			txs.add(append([]any{last}, row(t)...)...)
+		}
+		err = w.writeAll("transactions", writing{insert, txs})
+	} else {
+		for i, t := range set.Inserts {
+			txs.add(append(row(t), i)...)
+		}
+		if err = w.writeReturning(insert, txs, w.haveID); err != nil {
+			err = fmt.Errorf("%s: %w", writing{insert, txs}.named("transactions"), err)
 		}
 	}
-	return w.writeAll("transactions", writing{&insertTxs, txs}, writing{&insertInputs, inputs})
+	if err != nil {
+		return err
+	}
+	for _, t := range set.Inserts {
+		id := w.ids[t.ID]
+		for at, op := range t.Inputs {
+			inputs.add(id, int64(t.ID.Wallet), at, op.Hash, op.Index)
+		}
+	}
+	return w.writeAll("inputs", writing{&insertInputs, inputs})
 }
 
-func (w wallets) updateTxs(set *utxo.ChangeSet) error {
+func (w *savingWallets) updateTxs(set *utxo.ChangeSet) error {
 	moved, stay, resigned := new(batch), new(batch), new(batch)
 	for i := range set.Updates {
 		u := &set.Updates[i]
+		id, to := w.ids[u.ID], moved
 		if u.Raw != nil {
-			resigned.add(int64(u.ID.Wallet), u.ID.Hash, u.New.Version, u.Raw)
+			nameFirst(resigned, u.ID)
+			resigned.add(id, u.New.Version, u.Raw)
 		}
 		if u.Old.Height == u.New.Height && u.Old.Position == u.New.Position {
-			stay.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, u.New.Seq, u.New.Label, u.New.Context, u.New.Public, u.New.Version)
+			to = stay
+			stay.add(id, u.FromVersion, u.New.Status, u.New.Seq, u.New.Label, u.New.Context, u.New.Public, u.New.Version)
 		} else {
-			moved.add(int64(u.ID.Wallet), u.ID.Hash, u.FromVersion, u.New.Status, height(u.New.Height), u.New.Position, u.New.Seq, u.New.Label,
-				u.New.Context, u.New.Public, u.New.Version)
+			moved.add(id, u.FromVersion, u.New.Status, height(u.New.Height), u.New.Position, u.New.Seq, u.New.Label, u.New.Context, u.New.Public,
+				u.New.Version)
 		}
+		nameFirst(to, u.ID)
 	}
 	return w.writeAll("transactions", writing{&updateTxs, moved}, writing{&restateTxs, stay}, writing{&resignTxs, resigned})
 }
 
-// txOf finds a transaction of the row's wallet by its hash.
-func txOf(hash string) string {
-	return "(SELECT t.id FROM @transactions t WHERE t.tx_hash = r." + hash + " AND t.wallet_id = r.wallet_id)"
-}
-
-// orNone finds the same where the hash is not NULL. A transaction that is not
-// stored is 0, which is no id and breaks a reference or a comparison.
-func orNone(hash string) string {
-	return "CASE WHEN r." + hash + " IS NOT NULL THEN coalesce(" + txOf(hash) + ", 0) END"
-}
-
-const (
-	// spendingInput is the input of the row's spender that takes its output. It
-	// is not looked for where there is none.
-	spendingInput = "CASE WHEN r.spent_by IS NOT NULL THEN (SELECT i.input_index FROM @tx_inputs i JOIN @transactions s ON s.id = i.tx_id " +
-		"WHERE i.prev_hash = r.tx_hash AND i.prev_index = r.output_index AND i.wallet_id = r.wallet_id AND s.tx_hash = r.spent_by) END"
-	// rowOutput is the output that the row names.
-	rowOutput = "(SELECT o.id FROM @utxos o WHERE o.wallet_id = r.wallet_id AND o.output_index = r.output_index AND o.tx_id = " +
-		"(SELECT t.id FROM @transactions t WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id))"
-)
+// spendingInput is the input of the row's spender that takes its output. It is not looked for
+// where there is none.
+const spendingInput = "CASE WHEN r.spent_by IS NOT NULL THEN (SELECT i.input_index FROM @tx_inputs i WHERE i.prev_hash = r.tx_hash " +
+	"AND i.prev_index = r.output_index AND i.wallet_id = r.wallet_id AND i.tx_id = r.spent_by) END"
 
 var (
-	insertOutputs = statement{key: 3,
-		rows: "wallet_id int, tx_hash bytes, output_index int, amount int, script bytes, owner_tag text, spent_by bytes",
+	insertOutputs = statement{
+		rows: "tx_id int, wallet_id int, output_index int, amount int, script bytes, owner_tag text, spent_by int, tx_hash bytes",
 		text: "INSERT INTO @utxos (wallet_id, tx_id, output_index, amount, script, owner_tag, spent_by_tx_id, spent_input_index) " +
-			"SELECT r.wallet_id, " + txOf("tx_hash") + ", r.output_index, r.amount, r.script, r.owner_tag, " + orNone("spent_by") + ", " +
-			spendingInput +
-			" FROM {rows}"}
-	moveSpenders = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, old bytes, spent_by bytes",
-		text: "UPDATE @utxos AS u SET spent_by_tx_id = " + orNone("spent_by") + ", spent_input_index = " + spendingInput +
-			" FROM {rows} WHERE u.id = " + rowOutput + " AND u.spent_by_tx_id IS NOT DISTINCT FROM " + orNone("old")}
+			"SELECT r.wallet_id, r.tx_id, r.output_index, r.amount, r.script, r.owner_tag, r.spent_by, " + spendingInput + " FROM {rows}"}
+	moveSpenders = statement{rows: "wallet_id int, tx_id int, output_index int, old int, spent_by int, tx_hash bytes",
+		text: "UPDATE @utxos AS u SET spent_by_tx_id = r.spent_by, spent_input_index = " + spendingInput + " FROM {rows} " +
+			"WHERE u.wallet_id = r.wallet_id AND u.tx_id = r.tx_id AND u.output_index = r.output_index " +
+			"AND u.spent_by_tx_id IS NOT DISTINCT FROM r.old"}
 )
 
-func (w wallets) insertOutputs(set *utxo.ChangeSet) error {
+func (w *savingWallets) insertOutputs(set *utxo.ChangeSet) error {
 	rows := new(batch)
 	add := func(id utxo.TxID, o *utxo.Output) {
-		script := o.Script
+		script, by := o.Script, w.ids.orNone(id.Wallet, o.SpentBy)
 		if script == nil {
 			script = []byte{}
 		}
-		rows.add(int64(id.Wallet), id.Hash, o.Index, o.Amount, script, o.Tag, orNull(o.SpentBy))
+		var hash any // to find the spender's input
+		if by != nil {
+			hash = id.Hash
+		}
+		nameFirst(rows, coinName{id, o.Index})
+		rows.add(w.ids[id], int64(id.Wallet), o.Index, o.Amount, script, o.Tag, by, hash)
 	}
 	for _, t := range set.Inserts {
 		for i := range t.Outputs {
@@ -315,57 +431,73 @@ func (w wallets) insertOutputs(set *utxo.ChangeSet) error {
 	return w.writeAll("outputs", writing{&insertOutputs, rows})
 }
 
-func (w wallets) moveSpenders(set *utxo.ChangeSet) error {
+// coinName names an output in a refusal.
+type coinName struct {
+	utxo.TxID
+	index uint32
+}
+
+func (c coinName) String() string { return fmt.Sprintf("%v:%d", c.TxID, c.index) }
+
+func (w *savingWallets) moveSpenders(set *utxo.ChangeSet) error {
 	rows := new(batch)
 	for _, s := range set.Spends {
-		rows.add(int64(s.Wallet), s.OutPoint.Hash, s.OutPoint.Index, orNull(s.Old), orNull(s.New))
+		nameFirst(rows, coinName{utxo.TxID{Wallet: s.Wallet, Hash: s.OutPoint.Hash}, s.OutPoint.Index})
+		rows.add(int64(s.Wallet), w.ids.of(s.Wallet, s.OutPoint.Hash), s.OutPoint.Index, w.ids.orNone(s.Wallet, s.Old),
+			w.ids.orNone(s.Wallet, s.New), s.OutPoint.Hash)
 	}
 	return w.writeAll("spent outputs", writing{&moveSpenders, rows})
 }
 
+const utxoID = "r.tx_id * 4294967296 + r.output_index"
+
 var (
-	insertEdges = statement{key: 3, rows: "wallet_id int, loser bytes, winner bytes, declared bool", text: "INSERT INTO @tx_replacements " +
-		"(wallet_id, replaced_tx_id, replacement_tx_id, declared) SELECT r.wallet_id, " + txOf("loser") + ", " + txOf("winner") +
-		", r.declared FROM {rows}"}
-	declareEdges = statement{key: 3, rows: "wallet_id int, loser bytes, winner bytes",
+	insertEdges = statement{rows: "wallet_id int, loser int, winner int, declared bool", text: "INSERT INTO @tx_replacements " +
+		"(wallet_id, replaced_tx_id, replacement_tx_id, declared) SELECT r.wallet_id, r.loser, r.winner, r.declared FROM {rows}"}
+	declareEdges = statement{rows: "wallet_id int, loser int, winner int",
 		text: "UPDATE @tx_replacements AS e SET declared = true FROM {rows} " +
-			"WHERE e.wallet_id = r.wallet_id AND e.replaced_tx_id = " + txOf("loser") + " AND e.replacement_tx_id = " + txOf("winner") +
-			" AND NOT e.declared"}
-	insertLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, leased_at time",
-		text: "INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at, leased_at) SELECT r.wallet_id, " + rowOutput +
+			"WHERE e.wallet_id = r.wallet_id AND e.replaced_tx_id = r.loser AND e.replacement_tx_id = r.winner AND NOT e.declared"}
+	insertLeases = statement{rows: "wallet_id int, tx_id int, output_index int, lock_id bytes, expires_at time, leased_at time",
+		text: "INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at, leased_at) SELECT r.wallet_id, " + utxoID +
 			", r.lock_id, r.expires_at, r.leased_at FROM {rows}"}
-	updateLeases = statement{key: 3,
-		rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time, leased_at time, old_lock bytes, old_end time",
+	updateLeases = statement{
+		rows: "wallet_id int, tx_id int, output_index int, lock_id bytes, expires_at time, leased_at time, old_lock bytes, old_end time",
 		text: "UPDATE @utxo_leases AS l SET lock_id = r.lock_id, expires_at = r.expires_at, leased_at = r.leased_at FROM {rows} " +
-			"WHERE l.wallet_id = r.wallet_id AND l.utxo_id = " + rowOutput + " AND l.lock_id = r.old_lock AND l.expires_at = r.old_end"}
-	deleteLeases = statement{key: 3, rows: "wallet_id int, tx_hash bytes, output_index int, lock_id bytes, expires_at time",
+			"WHERE l.wallet_id = r.wallet_id AND l.utxo_id = " + utxoID + " AND l.lock_id = r.old_lock AND l.expires_at = r.old_end"}
+	deleteLeases = statement{rows: "wallet_id int, tx_id int, output_index int, lock_id bytes, expires_at time",
 		text: "DELETE FROM @utxo_leases WHERE (wallet_id, utxo_id, lock_id, expires_at) IN " +
-			"(SELECT r.wallet_id, " + rowOutput + ", r.lock_id, r.expires_at FROM {rows})"}
+			"(SELECT r.wallet_id, " + utxoID + ", r.lock_id, r.expires_at FROM {rows})"}
 )
 
-func (w wallets) saveEdges(set *utxo.ChangeSet) error {
+func (w *savingWallets) saveEdges(set *utxo.ChangeSet) error {
 	rows, declared := new(batch), new(batch)
 	for _, r := range set.Replaced {
-		rows.add(int64(r.Wallet), r.Loser, r.Winner, r.Declared)
+		nameFirst(rows, utxo.TxID{Wallet: r.Wallet, Hash: r.Loser})
+		rows.add(int64(r.Wallet), w.ids.of(r.Wallet, r.Loser), w.ids.of(r.Wallet, r.Winner), r.Declared)
 	}
 	for _, r := range set.Declared {
-		declared.add(int64(r.Wallet), r.Loser, r.Winner)
+		nameFirst(declared, utxo.TxID{Wallet: r.Wallet, Hash: r.Loser})
+		declared.add(int64(r.Wallet), w.ids.of(r.Wallet, r.Loser), w.ids.of(r.Wallet, r.Winner))
 	}
 	return w.writeAll("replacements", writing{&insertEdges, rows}, writing{&declareEdges, declared})
 }
 
-func (w wallets) saveLeases(set *utxo.ChangeSet) error {
+func (w *savingWallets) saveLeases(set *utxo.ChangeSet) error {
 	added, moved, gone := new(batch), new(batch), new(batch)
 	for _, c := range set.Leases {
-		wallet, hash, index := int64(c.New.Wallet), c.New.OutPoint.Hash, c.New.OutPoint.Index
+		wallet, id, index := int64(c.New.Wallet), w.ids.of(c.New.Wallet, c.New.OutPoint.Hash), c.New.OutPoint.Index
 		old, lock := chainhash.Hash(c.Old.Lock), chainhash.Hash(c.New.Lock)
+		name := coinName{utxo.TxID{Wallet: c.New.Wallet, Hash: c.New.OutPoint.Hash}, index}
 		switch {
 		case c.New.Until.IsZero():
-			gone.add(wallet, hash, index, old, c.Old.Until)
+			nameFirst(gone, name)
+			gone.add(wallet, id, index, old, c.Old.Until)
 		case c.Old.Until.IsZero():
-			added.add(wallet, hash, index, lock, c.New.Until, c.New.Since)
+			nameFirst(added, name)
+			added.add(wallet, id, index, lock, c.New.Until, c.New.Since)
 		default:
-			moved.add(wallet, hash, index, lock, c.New.Until, c.New.Since, old, c.Old.Until)
+			nameFirst(moved, name)
+			moved.add(wallet, id, index, lock, c.New.Until, c.New.Since, old, c.Old.Until)
 		}
 	}
 	return w.writeAll("leases", writing{&deleteLeases, gone}, writing{&updateLeases, moved}, writing{&insertLeases, added})

@@ -43,7 +43,7 @@ func dialectText(d sqlstore.Dialect, db database, text string) string {
 
 const (
 	txRow = "INSERT INTO @transactions (id, wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, version, raw_tx) VALUES "
-	utxo1 = "INSERT INTO @utxos (id, wallet_id, tx_id, output_index, amount, script, owner_tag, spent_by_tx_id, spent_input_index) VALUES "
+	utxo1 = "INSERT INTO @utxos (wallet_id, tx_id, output_index, amount, script, owner_tag, spent_by_tx_id, spent_input_index) VALUES "
 )
 
 // The rules of the domain, once more: a row that breaks one is refused by the
@@ -68,7 +68,7 @@ func TestDatabaseRefusesBrokenRows(t *testing.T) {
 			"INSERT INTO @blocks VALUES (1, #1, #2, {now})",
 			txRow + "(11, 1, #1, 'published', 1, 0, {yes}, {now}, 0, '', 1, #1), (12, 1, #2, 'published', NULL, 0, {no}, {now}, 0, '', 1, #1), (21, 2, #1, 'pending', NULL, 0, {no}, {now}, 0, '', 1, #1)",
 			"INSERT INTO @tx_inputs VALUES (1, 12, 0, #1, 0), (2, 21, 0, #9, 0)",
-			utxo1 + "(101, 1, 11, 0, 5, #1, 'a', NULL, NULL), (102, 1, 12, 0, 5, #1, 'a', NULL, NULL)",
+			utxo1 + "(1, 11, 0, 5, #1, 'a', NULL, NULL), (1, 12, 0, 5, #1, 'a', NULL, NULL)",
 			"INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id) VALUES (1, 11, 12)",
 			"INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) VALUES (0, 'm', 'x', 1, '', 't', 'a', {now}, '', '', '')",
 		} {
@@ -88,21 +88,21 @@ func TestDatabaseRefusesBrokenRows(t *testing.T) {
 			"block with transactions deleted":  "DELETE FROM @blocks WHERE block_height = 1",
 			"same hash twice in a wallet":      txRow + "(13, 1, #1, 'pending', NULL, 0, {no}, {now}, 0, '', 1, #1)",
 			"short hash":                       "INSERT INTO @tx_inputs SELECT 1, 12, 1, substr(raw_tx, 1, 31), 0 FROM @transactions WHERE id = 11",
-			"output of another wallet's tx":    utxo1 + "(103, 2, 11, 1, 5, #1, 'a', NULL, NULL)",
-			"spender without input":            "UPDATE @utxos SET spent_by_tx_id = 12 WHERE id = 101",
-			"input without spender":            "UPDATE @utxos SET spent_input_index = 0 WHERE id = 101",
-			"spender of another wallet":        "UPDATE @utxos SET spent_by_tx_id = 21, spent_input_index = 0 WHERE id = 101",
-			"spender with an input it has not": "UPDATE @utxos SET spent_by_tx_id = 12, spent_input_index = 3 WHERE id = 101",
-			"own spender":                      "UPDATE @utxos SET spent_by_tx_id = 12, spent_input_index = 0 WHERE id = 102",
-			"lease of another wallet":          "INSERT INTO @utxo_leases VALUES (2, 101, #1, {now}, {now})",
-			"short lock id":                    "INSERT INTO @utxo_leases SELECT 1, 101, script, {now}, {now} FROM (SELECT substr(raw_tx, 1, 31) AS script FROM @transactions WHERE id = 11) AS x",
+			"output of another wallet's tx":    utxo1 + "(2, 11, 1, 5, #1, 'a', NULL, NULL)",
+			"spender without input":            "UPDATE @utxos SET spent_by_tx_id = 12 WHERE tx_id = 11",
+			"input without spender":            "UPDATE @utxos SET spent_input_index = 0 WHERE tx_id = 11",
+			"spender of another wallet":        "UPDATE @utxos SET spent_by_tx_id = 21, spent_input_index = 0 WHERE tx_id = 11",
+			"spender with an input it has not": "UPDATE @utxos SET spent_by_tx_id = 12, spent_input_index = 3 WHERE tx_id = 11",
+			"own spender":                      "UPDATE @utxos SET spent_by_tx_id = 12, spent_input_index = 0 WHERE tx_id = 12",
+			"lease of another wallet":          "INSERT INTO @utxo_leases VALUES (2, 11 * 4294967296, #1, {now}, {now})",
+			"short lock id":                    "INSERT INTO @utxo_leases SELECT 1, 11 * 4294967296, script, {now}, {now} FROM (SELECT substr(raw_tx, 1, 31) AS script FROM @transactions WHERE id = 11) AS x",
 			"own replacement":                  "INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id) VALUES (1, 11, 11)",
 			"replacement of another wallet":    "INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id) VALUES (1, 11, 21)",
-			"negative amount":                  "UPDATE @utxos SET amount = -1 WHERE id = 101",
+			"negative amount":                  "UPDATE @utxos SET amount = -1 WHERE tx_id = 11",
 			"transaction deleted":              "DELETE FROM @transactions WHERE id = 12",
 			"input deleted":                    "DELETE FROM @tx_inputs WHERE tx_id = 21",
 			"input changed":                    "UPDATE @tx_inputs SET prev_index = 1 WHERE tx_id = 21",
-			"output deleted":                   "DELETE FROM @utxos WHERE id = 102",
+			"output deleted":                   "DELETE FROM @utxos WHERE tx_id = 12",
 			"replacement deleted":              "DELETE FROM @tx_replacements WHERE wallet_id = 1",
 			"replacement changed":              "UPDATE @tx_replacements SET replaced_tx_id = 12, replacement_tx_id = 11 WHERE wallet_id = 1",
 			"wallet deleted":                   "DELETE FROM @wallets WHERE id = 2",
@@ -110,7 +110,7 @@ func TestDatabaseRefusesBrokenRows(t *testing.T) {
 			"audit deleted":                    "DELETE FROM @transitions WHERE version = 1",
 			"version twice":                    "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) VALUES (0, 'm', 'x', 1, '', 't', 'b', {now}, '', '', '')",
 			"second version without a state":   "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, reason, data) VALUES (0, 'm', 'x', 2, '', 't', 'b', {now}, '', '', '')",
-			"text in a number":                 "UPDATE @utxos SET amount = 'much' WHERE id = 101",
+			"text in a number":                 "UPDATE @utxos SET amount = 'much' WHERE tx_id = 11",
 		} {
 			if res, err := conn.ExecContext(ctx, dialectText(d, db, text)); err == nil {
 				n, _ := res.RowsAffected()
@@ -126,10 +126,10 @@ func TestDatabaseRefusesBrokenRows(t *testing.T) {
 		}
 		// What is right is not refused.
 		for _, text := range []string{
-			"UPDATE @utxos SET spent_by_tx_id = 12, spent_input_index = 0 WHERE id = 101",
+			"UPDATE @utxos SET spent_by_tx_id = 12, spent_input_index = 0 WHERE tx_id = 11",
 			"UPDATE @transactions SET status = 'orphaned', block_height = NULL, block_position = 0 WHERE id = 11",
 			"UPDATE @transactions SET status = 'published', block_height = 1 WHERE id = 11",
-			"INSERT INTO @utxo_leases VALUES (1, 101, #1, {now}, {now})",
+			"INSERT INTO @utxo_leases VALUES (1, 11 * 4294967296, #1, {now}, {now})",
 		} {
 			if _, err := conn.ExecContext(ctx, dialectText(d, db, text)); err != nil {
 				t.Errorf("%s: %v", text, err)

@@ -107,29 +107,28 @@ CREATE INDEX tx_inputs_conflict ON @tx_inputs (prev_hash, prev_index, wallet_id,
 {insert once tx_inputs: wallet_id, tx_id, input_index}
 
 -- Outputs that a wallet owns. The spender is the live transaction, with the
--- input that takes the output.
+-- input that takes the output. The id is the outpoint as one number, for leases.
 CREATE TABLE @utxos (
-	id {id},
 	wallet_id {int} NOT NULL,
 	tx_id {int} NOT NULL,
-	output_index {int} NOT NULL CHECK (output_index >= 0),
+	output_index {int} NOT NULL CHECK (output_index BETWEEN 0 AND 4294967295),
 	amount {int} NOT NULL CHECK (amount >= 0),
 	script {bytes} NOT NULL,
 	owner_tag {text} NOT NULL,
 	spent_by_tx_id {int},
 	spent_input_index {int},
-	UNIQUE (wallet_id, tx_id, output_index),
-	UNIQUE (wallet_id, id),
+	id {int} NOT NULL GENERATED ALWAYS AS (tx_id * 4294967296 + output_index) STORED,
+	PRIMARY KEY (wallet_id, tx_id, output_index),
 	FOREIGN KEY (wallet_id, tx_id) REFERENCES @transactions (wallet_id, id),
 	FOREIGN KEY (wallet_id, spent_by_tx_id, spent_input_index) REFERENCES @tx_inputs (wallet_id, tx_id, input_index),
 	CONSTRAINT spender_is_a_pair CHECK ((spent_by_tx_id IS NULL) = (spent_input_index IS NULL)),
 	CONSTRAINT no_self_spend CHECK (spent_by_tx_id <> tx_id)
-) {strict};
+) {keyed};
 
 CREATE INDEX utxos_unspent ON @utxos (wallet_id, tx_id, output_index) WHERE spent_by_tx_id IS NULL;
 
 {no delete utxos}
-{keys utxos: id; rowid; wallet_id, tx_id, output_index}
+{keys utxos: wallet_id, tx_id, output_index}
 
 -- What the live unspent outputs of an owner sum up to, by the state of their
 -- transactions: a balance must not read them all. Whoever changes utxos or
@@ -180,8 +179,10 @@ CREATE TABLE @utxo_leases (
 	lock_id {bytes} NOT NULL CHECK (length(lock_id) = 32),
 	expires_at {time} NOT NULL,
 	leased_at {time} NOT NULL, -- by this lock; a renewal keeps it
+	tx_id {int} NOT NULL GENERATED ALWAYS AS (utxo_id / 4294967296) STORED,
+	output_index {int} NOT NULL GENERATED ALWAYS AS (utxo_id % 4294967296) STORED,
 	PRIMARY KEY (wallet_id, utxo_id),
-	FOREIGN KEY (wallet_id, utxo_id) REFERENCES @utxos (wallet_id, id)
+	FOREIGN KEY (wallet_id, tx_id, output_index) REFERENCES @utxos (wallet_id, tx_id, output_index)
 ) {keyed};
 
 -- Leases stay for ever; what is asked is the active ones, and those of a lock.

@@ -70,7 +70,7 @@ SELECT x.name, x.machines, x.cursor, x.lease_fence, x.lease_until, x.stopped, x.
 -- allLeases
 SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at, l.leased_at
 	FROM @utxo_leases l
-	JOIN @utxos u ON u.id = l.utxo_id
+	JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.tx_id = l.utxo_id / 4294967296 AND u.output_index = l.utxo_id % 4294967296
 	JOIN @transactions t ON t.id = u.tx_id
 	ORDER BY 1, 2, 3;
 -- allOwners
@@ -920,12 +920,8 @@ UPDATE @unprocessed_txids AS x
 UPDATE @tx_replacements AS e
 	SET declared = true
 	FROM (SELECT u.wallet_id, u.loser, u.winner
-	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::bytea[]) AS u(wallet_id, loser, winner)) AS r
-	WHERE e.wallet_id = r.wallet_id AND e.replaced_tx_id = (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.loser AND t.wallet_id = r.wallet_id) AND e.replacement_tx_id = (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.winner AND t.wallet_id = r.wallet_id) AND NOT e.declared;
+	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::bigint[]) AS u(wallet_id, loser, winner)) AS r
+	WHERE e.wallet_id = r.wallet_id AND e.replaced_tx_id = r.loser AND e.replacement_tx_id = r.winner AND NOT e.declared;
 -- deleteBlocks
 DELETE
 	FROM @blocks
@@ -936,13 +932,9 @@ DELETE
 -- deleteLeases
 DELETE
 	FROM @utxo_leases
-	WHERE (wallet_id, utxo_id, lock_id, expires_at) IN (SELECT r.wallet_id, (SELECT o.id
-	FROM @utxos o
-	WHERE o.wallet_id = r.wallet_id AND o.output_index = r.output_index AND o.tx_id = (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id)), r.lock_id, r.expires_at
-	FROM (SELECT u.wallet_id, u.tx_hash, u.output_index, u.lock_id, u.expires_at
-	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::bytea[], $5::text::timestamptz[]) AS u(wallet_id, tx_hash, output_index, lock_id, expires_at)) AS r);
+	WHERE (wallet_id, utxo_id, lock_id, expires_at) IN (SELECT r.wallet_id, r.tx_id * 4294967296 + r.output_index, r.lock_id, r.expires_at
+	FROM (SELECT u.wallet_id, u.tx_id, u.output_index, u.lock_id, u.expires_at
+	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::bigint[], $4::text::bytea[], $5::text::timestamptz[]) AS u(wallet_id, tx_id, output_index, lock_id, expires_at)) AS r);
 -- deleteParked
 DELETE
 	FROM @settle_parked
@@ -2248,27 +2240,17 @@ INSERT INTO @blocks (block_height, block_hash, prev_hash, block_time) SELECT r.b
 	FROM (SELECT u.block_height, u.block_hash, u.prev_hash, u.block_time
 	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::bytea[], $4::text::timestamptz[]) AS u(block_height, block_hash, prev_hash, block_time)) AS r;
 -- insertEdges
-INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id, declared) SELECT r.wallet_id, (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.loser AND t.wallet_id = r.wallet_id), (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.winner AND t.wallet_id = r.wallet_id), r.declared
+INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id, declared) SELECT r.wallet_id, r.loser, r.winner, r.declared
 	FROM (SELECT u.wallet_id, u.loser, u.winner, u.declared
-	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::bytea[], $4::text::boolean[]) AS u(wallet_id, loser, winner, declared)) AS r;
+	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::bigint[], $4::text::boolean[]) AS u(wallet_id, loser, winner, declared)) AS r;
 -- insertInputs
-INSERT INTO @tx_inputs (wallet_id, tx_id, input_index, prev_hash, prev_index) SELECT r.wallet_id, (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id), r.input_index, r.prev_hash, r.prev_index
-	FROM (SELECT u.wallet_id, u.tx_hash, u.input_index, u.prev_hash, u.prev_index
-	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::bytea[], $5::text::bigint[]) AS u(wallet_id, tx_hash, input_index, prev_hash, prev_index)) AS r;
+INSERT INTO @tx_inputs (wallet_id, tx_id, input_index, prev_hash, prev_index) SELECT r.wallet_id, r.tx_id, r.input_index, r.prev_hash, r.prev_index
+	FROM (SELECT u.tx_id, u.wallet_id, u.input_index, u.prev_hash, u.prev_index
+	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::bigint[], $4::text::bytea[], $5::text::bigint[]) AS u(tx_id, wallet_id, input_index, prev_hash, prev_index)) AS r;
 -- insertLeases
-INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at, leased_at) SELECT r.wallet_id, (SELECT o.id
-	FROM @utxos o
-	WHERE o.wallet_id = r.wallet_id AND o.output_index = r.output_index AND o.tx_id = (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id)), r.lock_id, r.expires_at, r.leased_at
-	FROM (SELECT u.wallet_id, u.tx_hash, u.output_index, u.lock_id, u.expires_at, u.leased_at
-	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::bytea[], $5::text::timestamptz[], $6::text::timestamptz[]) AS u(wallet_id, tx_hash, output_index, lock_id, expires_at, leased_at)) AS r;
+INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at, leased_at) SELECT r.wallet_id, r.tx_id * 4294967296 + r.output_index, r.lock_id, r.expires_at, r.leased_at
+	FROM (SELECT u.wallet_id, u.tx_id, u.output_index, u.lock_id, u.expires_at, u.leased_at
+	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::bigint[], $4::text::bytea[], $5::text::timestamptz[], $6::text::timestamptz[]) AS u(wallet_id, tx_id, output_index, lock_id, expires_at, leased_at)) AS r;
 -- insertNonces
 INSERT INTO @withdrawal_nonces (operation_wallet_address_id, nonce, job_id) SELECT r.operation_wallet_address_id, r.nonce, r.job_id
 	FROM (SELECT u.operation_wallet_address_id, u.nonce, u.job_id
@@ -2280,16 +2262,11 @@ INSERT INTO @withdrawal_nonces (operation_wallet_address_id, nonce, job_id) SELE
 	WHERE f.operation_wallet_address_id = r.operation_wallet_address_id AND f.nonce = r.nonce)
 	ON CONFLICT DO NOTHING;
 -- insertOutputs
-INSERT INTO @utxos (wallet_id, tx_id, output_index, amount, script, owner_tag, spent_by_tx_id, spent_input_index) SELECT r.wallet_id, (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id), r.output_index, r.amount, r.script, r.owner_tag, CASE WHEN r.spent_by IS NOT NULL THEN coalesce((SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.spent_by AND t.wallet_id = r.wallet_id), 0) END, CASE WHEN r.spent_by IS NOT NULL THEN (SELECT i.input_index
+INSERT INTO @utxos (wallet_id, tx_id, output_index, amount, script, owner_tag, spent_by_tx_id, spent_input_index) SELECT r.wallet_id, r.tx_id, r.output_index, r.amount, r.script, r.owner_tag, r.spent_by, CASE WHEN r.spent_by IS NOT NULL THEN (SELECT i.input_index
 	FROM @tx_inputs i
-	JOIN @transactions s ON s.id = i.tx_id
-	WHERE i.prev_hash = r.tx_hash AND i.prev_index = r.output_index AND i.wallet_id = r.wallet_id AND s.tx_hash = r.spent_by) END
-	FROM (SELECT u.wallet_id, u.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, u.spent_by
-	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::bigint[], $5::text::bytea[], $6::text::text[], $7::text::bytea[]) AS u(wallet_id, tx_hash, output_index, amount, script, owner_tag, spent_by)) AS r;
+	WHERE i.prev_hash = r.tx_hash AND i.prev_index = r.output_index AND i.wallet_id = r.wallet_id AND i.tx_id = r.spent_by) END
+	FROM (SELECT u.tx_id, u.wallet_id, u.output_index, u.amount, u.script, u.owner_tag, u.spent_by, u.tx_hash
+	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::bigint[], $4::text::bigint[], $5::text::bytea[], $6::text::text[], $7::text::bigint[], $8::text::bytea[]) AS u(tx_id, wallet_id, output_index, amount, script, owner_tag, spent_by, tx_hash)) AS r;
 -- insertOwners
 INSERT INTO @wallet_owners (wallet_id, owner_tag, birth_height, scan_id) SELECT r.wallet_id, r.owner_tag, r.birth_height, 0
 	FROM (SELECT u.wallet_id, u.owner_tag, u.birth_height
@@ -2307,8 +2284,9 @@ INSERT INTO @wallet_scans (wallet_id, scan_id, scanned_to) SELECT r.wallet_id, r
 -- insertTxs
 INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, is_context, is_public, version, raw_tx) SELECT r.wallet_id, r.tx_hash, r.status, r.block_height, r.block_position, r.is_coinbase, r.first_seen, r.seq, r.label, r.is_context, r.is_public, r.version, r.raw_tx
 	FROM (SELECT u.wallet_id, u.tx_hash, u.status, u.block_height, u.block_position, u.is_coinbase, u.first_seen, u.seq, u.label, u.is_context, u.is_public, u.version, u.raw_tx, u.n
-	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::text[], $4::text::bigint[], $5::text::bigint[], $6::text::boolean[], $7::text::timestamptz[], $8::text::bigint[], $9::text::text[], $10::text::boolean[], $11::text::boolean[], $12::text::bigint[], $13::text::bytea[], $14::text::bigint[]) AS u(wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, is_context, is_public, version, raw_tx, n)) AS r
-	ORDER BY r.n;
+	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::text[], $4::text::bigint[], $5::text::bigint[], $6::text::boolean[], $7::text::timestamptz[], $8::text::bigint[], $9::text::text[], $10::text::boolean[], $11::text::boolean[], $12::text::bigint[], $13::text::bytea[], $14::text::bigint[]) AS u(wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, is_context, is_public, version, raw_tx, n) LIMIT (SELECT NULL::bigint)) AS r
+	ORDER BY r.n
+	RETURNING id, wallet_id, tx_hash;
 -- insertWallets
 INSERT INTO @wallets (id, birth_height, scanned_to, follows_tip, announced) SELECT r.id, r.birth_height, r.scanned_to, r.follows_tip, r.announced
 	FROM (SELECT u.id, u.birth_height, u.scanned_to, u.follows_tip, u.announced
@@ -2523,16 +2501,13 @@ SELECT coalesce(max(id), 0)
 SELECT coalesce(sum((SELECT CASE WHEN u.spent_by_tx_id IS NULL THEN u.amount END
 	FROM @utxos u
 	JOIN @transactions t ON t.id = u.tx_id
-	WHERE u.wallet_id = l.wallet_id AND u.id = l.utxo_id AND t.status IN ('pending', 'published') AND (CAST($2 AS text) IS NULL OR u.owner_tag = $2))), 0)
+	WHERE u.wallet_id = l.wallet_id AND u.tx_id = l.utxo_id / 4294967296 AND u.output_index = l.utxo_id % 4294967296 AND t.status IN ('pending', 'published') AND (CAST($2 AS text) IS NULL OR u.owner_tag = $2))), 0)
 	FROM @utxo_leases l
 	WHERE l.wallet_id = $1 AND l.expires_at > $3;
 -- leasesActive
 SELECT l.wallet_id, (SELECT t.tx_hash
-	FROM @utxos u
-	JOIN @transactions t ON t.id = u.tx_id
-	WHERE u.wallet_id = l.wallet_id AND u.id = l.utxo_id), (SELECT u.output_index
-	FROM @utxos u
-	WHERE u.wallet_id = l.wallet_id AND u.id = l.utxo_id), l.lock_id, l.expires_at, l.leased_at
+	FROM @transactions t
+	WHERE t.id = l.tx_id), l.output_index, l.lock_id, l.expires_at, l.leased_at
 	FROM @utxo_leases l
 	WHERE l.wallet_id = $1 AND l.expires_at > $2
 	ORDER BY 2, 3;
@@ -2545,17 +2520,17 @@ SELECT n.*
 	CROSS JOIN @utxo_leases l
 	WHERE u.wallet_id = $1 AND u.output_index = r.output_index AND u.tx_id = (SELECT n.id
 	FROM @transactions n
-	WHERE n.tx_hash = r.tx_hash AND n.wallet_id = $1) AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id OFFSET 0) n;
+	WHERE n.tx_hash = r.tx_hash AND n.wallet_id = $1) AND l.wallet_id = u.wallet_id AND l.utxo_id = u.tx_id * 4294967296 + u.output_index OFFSET 0) n;
 -- leasesOf
 SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at, l.leased_at
 	FROM @utxo_leases l
-	JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.id = l.utxo_id
+	JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.tx_id = l.utxo_id / 4294967296 AND u.output_index = l.utxo_id % 4294967296
 	JOIN @transactions t ON t.id = u.tx_id
 	WHERE l.wallet_id = $1;
 -- leasesOfLock
 SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at, l.leased_at
 	FROM @utxo_leases l
-	JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.id = l.utxo_id
+	JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.tx_id = l.utxo_id / 4294967296 AND u.output_index = l.utxo_id % 4294967296
 	JOIN @transactions t ON t.id = u.tx_id
 	WHERE l.wallet_id = $1 AND l.lock_id = $2
 	ORDER BY 2, 3;
@@ -2564,7 +2539,7 @@ SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at, l.leased
 	FROM @utxos u
 	CROSS JOIN @utxo_leases l
 	JOIN @transactions t ON t.id = u.tx_id
-	WHERE u.wallet_id = $1 AND u.spent_by_tx_id IS NULL AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id;
+	WHERE u.wallet_id = $1 AND u.spent_by_tx_id IS NULL AND l.wallet_id = u.wallet_id AND l.utxo_id = u.tx_id * 4294967296 + u.output_index;
 -- lineAt
 SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data
 	FROM @transitions
@@ -2920,22 +2895,13 @@ UPDATE @chain_tip
 	WHERE last_seq = $1;
 -- moveSpenders
 UPDATE @utxos AS u
-	SET spent_by_tx_id = CASE WHEN r.spent_by IS NOT NULL THEN coalesce((SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.spent_by AND t.wallet_id = r.wallet_id), 0) END, spent_input_index = CASE WHEN r.spent_by IS NOT NULL THEN (SELECT i.input_index
+	SET spent_by_tx_id = r.spent_by, spent_input_index = CASE WHEN r.spent_by IS NOT NULL THEN (SELECT i.input_index
 	FROM @tx_inputs i
-	JOIN @transactions s ON s.id = i.tx_id
-	WHERE i.prev_hash = r.tx_hash AND i.prev_index = r.output_index AND i.wallet_id = r.wallet_id AND s.tx_hash = r.spent_by) END
-	FROM (SELECT u.wallet_id, u.tx_hash, u.output_index, u.old, u.spent_by
-	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::bytea[], $5::text::bytea[]) AS u(wallet_id, tx_hash, output_index, old, spent_by)) AS r
-	WHERE u.id = (SELECT o.id
-	FROM @utxos o
-	WHERE o.wallet_id = r.wallet_id AND o.output_index = r.output_index AND o.tx_id = (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id)) AND u.spent_by_tx_id IS NOT DISTINCT
-	FROM CASE WHEN r.old IS NOT NULL THEN coalesce((SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.old AND t.wallet_id = r.wallet_id), 0) END;
+	WHERE i.prev_hash = r.tx_hash AND i.prev_index = r.output_index AND i.wallet_id = r.wallet_id AND i.tx_id = r.spent_by) END
+	FROM (SELECT u.wallet_id, u.tx_id, u.output_index, u.old, u.spent_by, u.tx_hash
+	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::bigint[], $4::text::bigint[], $5::text::bigint[], $6::text::bytea[]) AS u(wallet_id, tx_id, output_index, old, spent_by, tx_hash)) AS r
+	WHERE u.wallet_id = r.wallet_id AND u.tx_id = r.tx_id AND u.output_index = r.output_index AND u.spent_by_tx_id IS NOT DISTINCT
+	FROM r.old;
 -- nextFence
 SELECT nextval('@wallet_lock_fences');
 -- nextPlace
@@ -3521,15 +3487,15 @@ SELECT *
 -- resignTxs
 UPDATE @transactions AS t
 	SET raw_tx = r.raw_tx
-	FROM (SELECT u.wallet_id, u.tx_hash, u.version, u.raw_tx
-	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::bytea[]) AS u(wallet_id, tx_hash, version, raw_tx)) AS r
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.version;
+	FROM (SELECT u.id, u.version, u.raw_tx
+	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::bytea[]) AS u(id, version, raw_tx)) AS r
+	WHERE t.id = r.id AND t.version = r.version;
 -- restateTxs
 UPDATE @transactions AS t
 	SET status = r.status, seq = r.seq, label = r.label, is_context = r.is_context, is_public = r.is_public, version = r.version
-	FROM (SELECT u.wallet_id, u.tx_hash, u.old, u.status, u.seq, u.label, u.is_context, u.is_public, u.version
-	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::text[], $5::text::bigint[], $6::text::text[], $7::text::boolean[], $8::text::boolean[], $9::text::bigint[]) AS u(wallet_id, tx_hash, old, status, seq, label, is_context, is_public, version)) AS r
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old;
+	FROM (SELECT u.id, u.old, u.status, u.seq, u.label, u.is_context, u.is_public, u.version
+	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::bigint[], $5::text::text[], $6::text::boolean[], $7::text::boolean[], $8::text::bigint[]) AS u(id, old, status, seq, label, is_context, is_public, version)) AS r
+	WHERE t.id = r.id AND t.version = r.old;
 -- restateWallet
 UPDATE @operation_wallet_addresses
 	SET role = $2, status = $3
@@ -3696,6 +3662,13 @@ SELECT n.*
 SELECT block_height, block_hash, prev_hash, block_time
 	FROM @blocks
 	ORDER BY block_height DESC LIMIT 1;
+-- selectTxIDs
+SELECT n.*
+	FROM (SELECT u.wallet_id, u.tx_hash
+	FROM unnest($1::text::bigint[], $2::text::bytea[]) AS u(wallet_id, tx_hash)) AS r
+	CROSS JOIN LATERAL (SELECT t.id, t.wallet_id, t.tx_hash
+	FROM @transactions t
+	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id OFFSET 0) n;
 -- selectTxs
 SELECT n.*
 	FROM (SELECT u.id, u.n
@@ -4132,13 +4105,9 @@ SELECT t.tx_hash, u.output_index, u.amount, u.script, u.owner_tag, t.status, t.b
 -- updateLeases
 UPDATE @utxo_leases AS l
 	SET lock_id = r.lock_id, expires_at = r.expires_at, leased_at = r.leased_at
-	FROM (SELECT u.wallet_id, u.tx_hash, u.output_index, u.lock_id, u.expires_at, u.leased_at, u.old_lock, u.old_end
-	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::bytea[], $5::text::timestamptz[], $6::text::timestamptz[], $7::text::bytea[], $8::text::timestamptz[]) AS u(wallet_id, tx_hash, output_index, lock_id, expires_at, leased_at, old_lock, old_end)) AS r
-	WHERE l.wallet_id = r.wallet_id AND l.utxo_id = (SELECT o.id
-	FROM @utxos o
-	WHERE o.wallet_id = r.wallet_id AND o.output_index = r.output_index AND o.tx_id = (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id)) AND l.lock_id = r.old_lock AND l.expires_at = r.old_end;
+	FROM (SELECT u.wallet_id, u.tx_id, u.output_index, u.lock_id, u.expires_at, u.leased_at, u.old_lock, u.old_end
+	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::bigint[], $4::text::bytea[], $5::text::timestamptz[], $6::text::timestamptz[], $7::text::bytea[], $8::text::timestamptz[]) AS u(wallet_id, tx_id, output_index, lock_id, expires_at, leased_at, old_lock, old_end)) AS r
+	WHERE l.wallet_id = r.wallet_id AND l.utxo_id = r.tx_id * 4294967296 + r.output_index AND l.lock_id = r.old_lock AND l.expires_at = r.old_end;
 -- updateOwners
 UPDATE @wallet_owners AS o
 	SET birth_height = r.birth_height
@@ -4160,9 +4129,9 @@ UPDATE @wallet_scans AS s
 -- updateTxs
 UPDATE @transactions AS t
 	SET status = r.status, block_height = r.block_height, block_position = r.block_position, seq = r.seq, label = r.label, is_context = r.is_context, is_public = r.is_public, version = r.version
-	FROM (SELECT u.wallet_id, u.tx_hash, u.old, u.status, u.block_height, u.block_position, u.seq, u.label, u.is_context, u.is_public, u.version
-	FROM unnest($1::text::bigint[], $2::text::bytea[], $3::text::bigint[], $4::text::text[], $5::text::bigint[], $6::text::bigint[], $7::text::bigint[], $8::text::text[], $9::text::boolean[], $10::text::boolean[], $11::text::bigint[]) AS u(wallet_id, tx_hash, old, status, block_height, block_position, seq, label, is_context, is_public, version)) AS r
-	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id AND t.version = r.old;
+	FROM (SELECT u.id, u.old, u.status, u.block_height, u.block_position, u.seq, u.label, u.is_context, u.is_public, u.version
+	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::text[], $4::text::bigint[], $5::text::bigint[], $6::text::bigint[], $7::text::text[], $8::text::boolean[], $9::text::boolean[], $10::text::bigint[]) AS u(id, old, status, block_height, block_position, seq, label, is_context, is_public, version)) AS r
+	WHERE t.id = r.id AND t.version = r.old;
 -- updateWallets
 UPDATE @wallets AS w
 	SET scanned_to = r.scanned_to, follows_tip = r.follows_tip, announced = r.announced

@@ -60,7 +60,7 @@ SELECT x.name, x.machines, x.cursor, x.lease_fence, x.lease_until, x.stopped, x.
 -- allLeases
 SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at, l.leased_at
 	FROM @utxo_leases l
-	JOIN @utxos u ON u.id = l.utxo_id
+	JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.tx_id = l.utxo_id / 4294967296 AND u.output_index = l.utxo_id % 4294967296
 	JOIN @transactions t ON t.id = u.tx_id
 	ORDER BY 1, 2, 3;
 -- allOwners
@@ -827,11 +827,7 @@ UPDATE @unprocessed_txids AS x
 -- declareEdges
 UPDATE @tx_replacements AS e
 	SET declared = true
-	WHERE e.wallet_id = ?1 AND e.replaced_tx_id = (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?2 AND t.wallet_id = ?1) AND e.replacement_tx_id = (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?3 AND t.wallet_id = ?1) AND NOT e.declared;
+	WHERE e.wallet_id = ?1 AND e.replaced_tx_id = ?2 AND e.replacement_tx_id = ?3 AND NOT e.declared;
 -- deleteBlocks
 DELETE
 	FROM @blocks
@@ -840,11 +836,7 @@ DELETE
 -- deleteLeases
 DELETE
 	FROM @utxo_leases
-	WHERE (wallet_id, utxo_id, lock_id, expires_at) IN (SELECT ?1, (SELECT o.id
-	FROM @utxos o
-	WHERE o.wallet_id = ?1 AND o.output_index = ?3 AND o.tx_id = (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?2 AND t.wallet_id = ?1)), ?4, ?5);
+	WHERE (wallet_id, utxo_id, lock_id, expires_at) IN (SELECT ?1, ?2 * 4294967296 + ?3, ?4, ?5);
 -- deleteParked
 DELETE
 	FROM @settle_parked
@@ -2070,23 +2062,13 @@ INSERT INTO @blocks (block_height, block_hash, prev_hash, block_time)
 	VALUES (?1, ?2, ?3, ?4);
 -- insertEdges
 INSERT INTO @tx_replacements (wallet_id, replaced_tx_id, replacement_tx_id, declared)
-	VALUES (?1, (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?2 AND t.wallet_id = ?1), (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?3 AND t.wallet_id = ?1), ?4);
+	VALUES (?1, ?2, ?3, ?4);
 -- insertInputs
 INSERT INTO @tx_inputs (wallet_id, tx_id, input_index, prev_hash, prev_index)
-	VALUES (?1, (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?2 AND t.wallet_id = ?1), ?3, ?4, ?5);
+	VALUES (?2, ?1, ?3, ?4, ?5);
 -- insertLeases
 INSERT INTO @utxo_leases (wallet_id, utxo_id, lock_id, expires_at, leased_at)
-	VALUES (?1, (SELECT o.id
-	FROM @utxos o
-	WHERE o.wallet_id = ?1 AND o.output_index = ?3 AND o.tx_id = (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?2 AND t.wallet_id = ?1)), ?4, ?5, ?6);
+	VALUES (?1, ?2 * 4294967296 + ?3, ?4, ?5, ?6);
 -- insertNonces
 INSERT INTO @withdrawal_nonces (operation_wallet_address_id, nonce, job_id) SELECT ?1, ?2, ?3
 	WHERE NOT EXISTS (SELECT 1
@@ -2097,14 +2079,9 @@ INSERT INTO @withdrawal_nonces (operation_wallet_address_id, nonce, job_id) SELE
 	ON CONFLICT DO NOTHING;
 -- insertOutputs
 INSERT INTO @utxos (wallet_id, tx_id, output_index, amount, script, owner_tag, spent_by_tx_id, spent_input_index)
-	VALUES (?1, (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?2 AND t.wallet_id = ?1), ?3, ?4, ?5, ?6, CASE WHEN ?7 IS NOT NULL THEN coalesce((SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?7 AND t.wallet_id = ?1), 0) END, CASE WHEN ?7 IS NOT NULL THEN (SELECT i.input_index
+	VALUES (?2, ?1, ?3, ?4, ?5, ?6, ?7, CASE WHEN ?7 IS NOT NULL THEN (SELECT i.input_index
 	FROM @tx_inputs i
-	JOIN @transactions s ON s.id = i.tx_id
-	WHERE i.prev_hash = ?2 AND i.prev_index = ?3 AND i.wallet_id = ?1 AND s.tx_hash = ?7) END);
+	WHERE i.prev_hash = ?8 AND i.prev_index = ?3 AND i.wallet_id = ?2 AND i.tx_id = ?7) END);
 -- insertOwners
 INSERT INTO @wallet_owners (wallet_id, owner_tag, birth_height, scan_id)
 	VALUES (?1, ?2, ?3, 0);
@@ -2116,8 +2093,8 @@ INSERT INTO @withdrawal_payments (chain_id, tx_form, output, withdrawal_request_
 INSERT INTO @wallet_scans (wallet_id, scan_id, scanned_to)
 	VALUES (?1, ?2, ?3);
 -- insertTxs
-INSERT INTO @transactions (wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, is_context, is_public, version, raw_tx)
-	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13);
+INSERT INTO @transactions (id, wallet_id, tx_hash, status, block_height, block_position, is_coinbase, first_seen, seq, label, is_context, is_public, version, raw_tx)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14);
 -- insertWallets
 INSERT INTO @wallets (id, birth_height, scanned_to, follows_tip, announced)
 	VALUES (?1, ?2, ?3, ?4, ?5);
@@ -2306,16 +2283,13 @@ SELECT coalesce(max(id), 0)
 SELECT coalesce(sum((SELECT CASE WHEN u.spent_by_tx_id IS NULL THEN u.amount END
 	FROM @utxos u
 	JOIN @transactions t ON t.id = u.tx_id
-	WHERE u.wallet_id = l.wallet_id AND u.id = l.utxo_id AND t.status IN ('pending', 'published') AND (CAST(?2 AS text) IS NULL OR u.owner_tag = ?2))), 0)
+	WHERE u.wallet_id = l.wallet_id AND u.tx_id = l.utxo_id / 4294967296 AND u.output_index = l.utxo_id % 4294967296 AND t.status IN ('pending', 'published') AND (CAST(?2 AS text) IS NULL OR u.owner_tag = ?2))), 0)
 	FROM @utxo_leases l
 	WHERE l.wallet_id = ?1 AND l.expires_at > ?3;
 -- leasesActive
 SELECT l.wallet_id, (SELECT t.tx_hash
-	FROM @utxos u
-	JOIN @transactions t ON t.id = u.tx_id
-	WHERE u.wallet_id = l.wallet_id AND u.id = l.utxo_id), (SELECT u.output_index
-	FROM @utxos u
-	WHERE u.wallet_id = l.wallet_id AND u.id = l.utxo_id), l.lock_id, l.expires_at, l.leased_at
+	FROM @transactions t
+	WHERE t.id = l.tx_id), l.output_index, l.lock_id, l.expires_at, l.leased_at
 	FROM @utxo_leases l
 	WHERE l.wallet_id = ?1 AND l.expires_at > ?2
 	ORDER BY 2, 3;
@@ -2327,17 +2301,17 @@ SELECT u.wallet_id, r.tx_hash, r.output_index, l.lock_id, l.expires_at, l.leased
 	CROSS JOIN @utxo_leases l
 	WHERE u.wallet_id = ?1 AND u.output_index = r.output_index AND u.tx_id = (SELECT n.id
 	FROM @transactions n
-	WHERE n.tx_hash = r.tx_hash AND n.wallet_id = ?1) AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id;
+	WHERE n.tx_hash = r.tx_hash AND n.wallet_id = ?1) AND l.wallet_id = u.wallet_id AND l.utxo_id = u.tx_id * 4294967296 + u.output_index;
 -- leasesOf
 SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at, l.leased_at
 	FROM @utxo_leases l
-	JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.id = l.utxo_id
+	JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.tx_id = l.utxo_id / 4294967296 AND u.output_index = l.utxo_id % 4294967296
 	JOIN @transactions t ON t.id = u.tx_id
 	WHERE l.wallet_id = ?1;
 -- leasesOfLock
 SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at, l.leased_at
 	FROM @utxo_leases l
-	JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.id = l.utxo_id
+	JOIN @utxos u ON u.wallet_id = l.wallet_id AND u.tx_id = l.utxo_id / 4294967296 AND u.output_index = l.utxo_id % 4294967296
 	JOIN @transactions t ON t.id = u.tx_id
 	WHERE l.wallet_id = ?1 AND l.lock_id = ?2
 	ORDER BY 2, 3;
@@ -2346,7 +2320,7 @@ SELECT l.wallet_id, t.tx_hash, u.output_index, l.lock_id, l.expires_at, l.leased
 	FROM @utxos u
 	CROSS JOIN @utxo_leases l
 	JOIN @transactions t ON t.id = u.tx_id
-	WHERE u.wallet_id = ?1 AND u.spent_by_tx_id IS NULL AND l.wallet_id = u.wallet_id AND l.utxo_id = u.id;
+	WHERE u.wallet_id = ?1 AND u.spent_by_tx_id IS NULL AND l.wallet_id = u.wallet_id AND l.utxo_id = u.tx_id * 4294967296 + u.output_index;
 -- lineAt
 SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data
 	FROM @transitions
@@ -2698,20 +2672,11 @@ UPDATE @chain_tip
 	WHERE last_seq = ?1;
 -- moveSpenders
 UPDATE @utxos AS u
-	SET spent_by_tx_id = CASE WHEN ?5 IS NOT NULL THEN coalesce((SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?5 AND t.wallet_id = ?1), 0) END, spent_input_index = CASE WHEN ?5 IS NOT NULL THEN (SELECT i.input_index
+	SET spent_by_tx_id = ?5, spent_input_index = CASE WHEN ?5 IS NOT NULL THEN (SELECT i.input_index
 	FROM @tx_inputs i
-	JOIN @transactions s ON s.id = i.tx_id
-	WHERE i.prev_hash = ?2 AND i.prev_index = ?3 AND i.wallet_id = ?1 AND s.tx_hash = ?5) END
-	WHERE u.id = (SELECT o.id
-	FROM @utxos o
-	WHERE o.wallet_id = ?1 AND o.output_index = ?3 AND o.tx_id = (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?2 AND t.wallet_id = ?1)) AND u.spent_by_tx_id IS NOT DISTINCT
-	FROM CASE WHEN ?4 IS NOT NULL THEN coalesce((SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?4 AND t.wallet_id = ?1), 0) END;
+	WHERE i.prev_hash = ?6 AND i.prev_index = ?3 AND i.wallet_id = ?1 AND i.tx_id = ?5) END
+	WHERE u.wallet_id = ?1 AND u.tx_id = ?2 AND u.output_index = ?3 AND u.spent_by_tx_id IS NOT DISTINCT
+	FROM ?4;
 -- nextFence
 UPDATE @wallet_lock_fences
 	SET fence = fence + 1
@@ -3274,12 +3239,12 @@ SELECT *
 	ORDER BY created_at, id LIMIT ?3;
 -- resignTxs
 UPDATE @transactions AS t
-	SET raw_tx = ?4
-	WHERE t.tx_hash = ?2 AND t.wallet_id = ?1 AND t.version = ?3;
+	SET raw_tx = ?3
+	WHERE t.id = ?1 AND t.version = ?2;
 -- restateTxs
 UPDATE @transactions AS t
-	SET status = ?4, seq = ?5, label = ?6, is_context = ?7, is_public = ?8, version = ?9
-	WHERE t.tx_hash = ?2 AND t.wallet_id = ?1 AND t.version = ?3;
+	SET status = ?3, seq = ?4, label = ?5, is_context = ?6, is_public = ?7, version = ?8
+	WHERE t.id = ?1 AND t.version = ?2;
 -- restateWallet
 UPDATE @operation_wallet_addresses
 	SET role = ?2, status = ?3
@@ -3431,6 +3396,12 @@ SELECT w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m
 SELECT block_height, block_hash, prev_hash, block_time
 	FROM @blocks
 	ORDER BY block_height DESC LIMIT 1;
+-- selectTxIDs
+SELECT t.id, t.wallet_id, t.tx_hash
+	FROM (SELECT value->>0 AS wallet_id, unhex(value->>1) AS tx_hash
+	FROM json_each(?1)) AS r
+	CROSS JOIN @transactions t
+	WHERE t.tx_hash = r.tx_hash AND t.wallet_id = r.wallet_id;
 -- selectTxs
 SELECT r.id, t.withdrawal_request_id, t.seq, t.job_id, t.tx_hash, t.raw_tx, t.operation_wallet_address_id, t.nonce, t.input, t.is_cancel, t.by_output, t.output, t.batch_id, t.created_at
 	FROM (SELECT value->>0 AS id, value->>1 AS n
@@ -3838,11 +3809,7 @@ SELECT u.output_index || ' ' || u.amount || ' ' || coalesce(t.block_height, -1) 
 -- updateLeases
 UPDATE @utxo_leases AS l
 	SET lock_id = ?4, expires_at = ?5, leased_at = ?6
-	WHERE l.wallet_id = ?1 AND l.utxo_id = (SELECT o.id
-	FROM @utxos o
-	WHERE o.wallet_id = ?1 AND o.output_index = ?3 AND o.tx_id = (SELECT t.id
-	FROM @transactions t
-	WHERE t.tx_hash = ?2 AND t.wallet_id = ?1)) AND l.lock_id = ?7 AND l.expires_at = ?8;
+	WHERE l.wallet_id = ?1 AND l.utxo_id = ?2 * 4294967296 + ?3 AND l.lock_id = ?7 AND l.expires_at = ?8;
 -- updateOwners
 UPDATE @wallet_owners AS o
 	SET birth_height = ?4
@@ -3857,8 +3824,8 @@ UPDATE @wallet_scans AS s
 	WHERE s.wallet_id = ?1 AND s.scan_id = ?2 AND s.scanned_to = ?3;
 -- updateTxs
 UPDATE @transactions AS t
-	SET status = ?4, block_height = ?5, block_position = ?6, seq = ?7, label = ?8, is_context = ?9, is_public = ?10, version = ?11
-	WHERE t.tx_hash = ?2 AND t.wallet_id = ?1 AND t.version = ?3;
+	SET status = ?3, block_height = ?4, block_position = ?5, seq = ?6, label = ?7, is_context = ?8, is_public = ?9, version = ?10
+	WHERE t.id = ?1 AND t.version = ?2;
 -- updateWallets
 UPDATE @wallets AS w
 	SET scanned_to = ?5, follows_tip = ?6, announced = ?7
