@@ -23,7 +23,7 @@ func paying(d Dialect) map[string]*statement {
 	}
 	for of, one := range map[string]bool{"": false, " of a chain": true} {
 		all["paid and refunded"+of], all["oldest to refund"+of], all["batches that confirm"+of] = countPaidAndRefunded[one], oldestToRefund[one], countBatches[one]
-		all["money"+of] = sumMoney[d][one]
+		all["money"+of], all["oldest queued"+of] = sumMoney[d][one], oldestQueued[one]
 	}
 	if d == Postgres {
 		all["lock jobs"], all["lock requests"], all["lock wallets"] = &jobTable.inOrder, &requestTable.inOrder, lockReserved[d]

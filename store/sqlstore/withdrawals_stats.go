@@ -122,9 +122,11 @@ var (
 		"ORDER BY x.id LIMIT " + strconv.Itoa(withdrawal.MaxGaps))
 	countIncidents = perChain("SELECT count(*) FROM @withdrawal_incidents i JOIN @withdrawal_requests q ON q.id = i.withdrawal_request_id " +
 		"WHERE i.at >= $1 AND i.at < $2{chain q.chain_id}")
+	// SQLite takes the index of the jobs under way only for the very condition that the index has. The status of the request
+	// follows from that of the job, and keeps PostgreSQL from reading all requests.
 	oldestQueued = perChain("SELECT min(q.queued_at), max(q.queued_at) FROM @withdrawal_queue x JOIN @withdrawal_requests q ON q.id = " +
 		"x.withdrawal_request_id " +
-		"WHERE x.status IN ('pending', 'processing'){chain x.chain_id}")
+		"WHERE x.status IN ('pending', 'processing', 'confirming') AND x.status <> 'confirming' AND q.status = 'queued'{chain x.chain_id}")
 
 	sumMoney = func() map[Dialect]map[bool]*statement {
 		const asked = "SELECT q.chain_id, q.asset_id, q.decimals, coalesce(x.review, false), " + maybePaid +

@@ -2961,12 +2961,12 @@ SELECT x.consumer, x.n, x.machine, x.id, x.version, x.aggregate, x.parked_at, x.
 SELECT min(q.queued_at), max(q.queued_at)
 	FROM @withdrawal_queue x
 	JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id
-	WHERE x.status IN ('pending', 'processing');
+	WHERE x.status IN ('pending', 'processing', 'confirming') AND x.status <> 'confirming' AND q.status = 'queued';
 -- oldestQueued[true]
 SELECT min(q.queued_at), max(q.queued_at)
 	FROM @withdrawal_queue x
 	JOIN @withdrawal_requests q ON q.id = x.withdrawal_request_id
-	WHERE x.status IN ('pending', 'processing') AND x.chain_id = $1;
+	WHERE x.status IN ('pending', 'processing', 'confirming') AND x.status <> 'confirming' AND q.status = 'queued' AND x.chain_id = $1;
 -- oldestToRefund[false]
 SELECT (SELECT min(x.updated_at)
 	FROM @withdrawal_requests x
