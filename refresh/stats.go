@@ -47,6 +47,18 @@ type WalletCount struct {
 // MaxFailed bounds Stats.Failed.
 const MaxFailed = 100
 
+// Refreshed is the Seq of the latest job that refreshed the wallet, -1 without one. Such a job settles what had ended
+// before the job was made: a failed job, and a watcher that expired open.
+func (w *Work) Refreshed() int64 {
+	latest := int64(-1)
+	for k := range w.Jobs {
+		if j := &w.Jobs[k]; j.Status == JobCompleted && !j.Invoice() {
+			latest = max(latest, j.Seq)
+		}
+	}
+	return latest
+}
+
 // StatsOf counts all wallets, each with all of its jobs and watchers, at now.
 func StatsOf(all []Work, now time.Time) Stats {
 	s := Stats{At: now, Jobs: map[JobStatus]int64{}, Watchers: map[WatcherStatus]int64{}}
@@ -72,12 +84,7 @@ func StatsOf(all []Work, now time.Time) Stats {
 		count(&s.Hung, w.Wallet.HungRounds > 0)
 		count(&s.Locks, w.Lock != Lock{})
 		failed := WalletCount{XpubVan: w.Wallet.XpubVan}
-		passed := int64(-1) // Seq of the latest job that refreshed the wallet
-		for k := range w.Jobs {
-			if j := &w.Jobs[k]; j.Status == JobCompleted && !j.Invoice() {
-				passed = max(passed, j.Seq)
-			}
-		}
+		passed := w.Refreshed()
 		for k := range w.Jobs {
 			j := &w.Jobs[k]
 			s.Jobs[j.Status]++

@@ -78,7 +78,8 @@ type RefreshRecords interface {
 	// order of [refresh.CompareJobs]; nil begins.
 	Jobs(status refresh.JobStatus, after *refresh.Job, limit int) ([]refresh.Job, error)
 	// Watchers returns up to limit watchers with an end reason (0: that are
-	// watching) behind one, by xpub and recipient; nil begins.
+	// watching) behind one, by xpub and recipient; nil begins. Of [refresh.EndOpen]
+	// those are left out that a job settled, see [refresh.Work.Refreshed].
 	Watchers(reason refresh.EndReason, after *refresh.Watcher, limit int) ([]refresh.Watcher, error)
 	// Stats counts at now.
 	Stats(now time.Time) (refresh.Stats, error)

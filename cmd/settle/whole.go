@@ -25,11 +25,7 @@ func (a *app) verifyAll(ctx context.Context, _ []string) error {
 		return string(last), err
 	}}}
 	if a.Withdrawals != nil {
-		batches, err := store.NewBatches(a.store, a.Withdrawals.Policy())
-		if err != nil {
-			return err
-		}
-		audits[string(store.DomainWithdrawals)] = []audit{a.Withdrawals.Audit, batches.Audit}
+		audits[string(store.DomainWithdrawals)] = []audit{a.Withdrawals.Audit, a.Batches.Audit}
 	}
 	if a.Swaps != nil {
 		audits[string(store.DomainSwaps)] = []audit{a.Swaps.Deposits.Audit, a.Swaps.Credits.Audit}

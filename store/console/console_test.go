@@ -29,6 +29,7 @@ import (
 	"github.com/settlehq/settle/store/ops"
 	"github.com/settlehq/settle/store/ops/opstest"
 	"github.com/settlehq/settle/store/sqlstore"
+	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -388,6 +389,78 @@ func TestChangedSinceSeen(t *testing.T) {
 	}
 	if !slices.ContainsFunc(page, func(l statemachine.JournalLine) bool { return l.Event == "Cancelled" && l.Outcome == "conflict" }) {
 		t.Errorf("the journal has no refused attempt: %+v", page)
+	}
+}
+
+// The page of an action that nobody is offered says what it means and why, and no form says it.
+func TestWhatIsNotOfferedIsExplained(t *testing.T) {
+	d := newDesk(t)
+	d.who.Can.Operate = []store.Domain{store.DomainWithdrawals}
+	d.HotWallet()
+	b := d.Batch(0)
+	page := path("batch", b.Batch.ID.String()) + "/BatchMined"
+	got := d.ask("GET", page, nil)
+	if body := got.Body.String(); got.Code != http.StatusOK || !strings.Contains(body, "No form says it here: it has many parts") ||
+		!strings.Contains(body, "It means") || strings.Contains(body, "<form method=\"post\"") {
+		t.Errorf("%d %s", got.Code, body)
+	}
+	seen := url.Values{"version": {"1"}, "seen": {"x"}, "field.Reason": {"seen in a block"}, "sure": {"yes"}}
+	if got := d.ask("POST", page, seen); got.Code != http.StatusForbidden {
+		t.Errorf("said by hand: %d %s", got.Code, got.Body)
+	}
+	if got := d.ask("GET", path("batch", b.Batch.ID.String())+"/Held", nil); got.Code != http.StatusNotFound {
+		t.Errorf("an event of requests said of a batch: %d", got.Code)
+	}
+}
+
+// An address names the open requests that it is paid by, and no other text does.
+func TestAnAddressIsFound(t *testing.T) {
+	d := newDesk(t)
+	w := d.Request()
+	if got := d.ask("GET", "/find?q="+opstest.Payee, nil); got.Code != http.StatusSeeOther ||
+		got.Header().Get("Location") != "item/withdrawal/"+w.Request.ID.String() {
+		t.Errorf("%d %v", got.Code, got.Header())
+	}
+	if found, err := d.Find(t.Context(), opstest.Payee[1:]); err != nil || len(found) != 0 {
+		t.Errorf("a part of an address finds %+v, %v", found, err)
+	}
+}
+
+// Each page of the open discrepancies leads to the next one, also where all of a page are settled.
+func TestDiscrepanciesArePaged(t *testing.T) {
+	d := newDesk(t)
+	var all []swap.Discrepancy
+	for i := range 3*maxRows + 1 {
+		all = append(all, swap.Discrepancy{Kind: swap.Mismatch, Chain: swap.Nexus, Key: fmt.Sprintf("tx-%04d", i), TxID: fmt.Sprintf("tx-%04d", i),
+			At: d.Opts.Now()})
+	}
+	d.Check(d.DB.Update(t.Context(), func(u store.Unit) error {
+		if err := u.SwapHouse().Note(all...); err != nil {
+			return err
+		}
+		for _, settled := range all[:maxRows] { // a whole page
+			settled.ClosedBy, settled.ClosedAt = "olga", d.Opts.Now()
+			if err := u.SwapHouse().Close(settled); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	seen, at := 0, "/incidents"
+	for range 10 {
+		body := d.ask("GET", at, nil).Body.String()
+		seen += strings.Count(body, "<bdi>tx-")
+		if strings.Contains(body, "<bdi>tx-0000</bdi>") {
+			t.Error("a settled one is open")
+		}
+		next := regexp.MustCompile(`href="(\?after=[^"]*)">more`).FindStringSubmatch(body)
+		if next == nil {
+			break
+		}
+		at = "/incidents" + html.UnescapeString(next[1])
+	}
+	if seen != 2*maxRows+1 {
+		t.Errorf("%d are shown", seen)
 	}
 }
 

@@ -356,31 +356,33 @@ func (c *Console) lines(r *request) error {
 // incidents shows the open incidents of withdrawals and the open discrepancies of swaps.
 func (c *Console) incidents(r *request) error {
 	data := map[string]any{}
-	after, _ := strconv.ParseInt(r.URL.Query().Get("after"), 10, 64)
+	after := func(name string) int64 {
+		n, _ := strconv.ParseInt(r.URL.Query().Get(name), 10, 64)
+		return max(0, n)
+	}
 	if w := c.o.Services.Withdrawals; w != nil {
-		page, next, err := w.OpenIncidents(r.Context(), max(0, after), maxRows)
+		page, next, err := w.OpenIncidents(r.Context(), after("after"), maxRows)
 		if err != nil {
 			return err
 		}
 		data["Incidents"] = page
 		if len(page) == maxRows {
-			data["Next"] = fmt.Sprintf("?after=%d", next)
+			data["Next"] = fmt.Sprintf("?after=%d&swaps=%d", next, after("swaps"))
 		}
 	}
 	if s := c.o.Services.Swaps; s != nil {
 		var open []swap.Discrepancy
-		cursor := int64(0)
-		for range 5 { // the first 1,000 on file
-			page, next, err := s.Discrepancies(r.Context(), cursor, store.MaxPage)
+		for next, more := after("swaps"), true; more && len(open) == 0; { // what is settled stays on file
+			page, to, err := s.Discrepancies(r.Context(), next, maxRows)
 			if err != nil {
 				return err
 			}
-			open = append(open, slices.DeleteFunc(page, func(d swap.Discrepancy) bool { return !d.ClosedAt.IsZero() })...)
-			if cursor = next; len(page) == 0 {
-				break
+			if next, more = to, len(page) == maxRows; more {
+				data["NextSwaps"] = fmt.Sprintf("?after=%d&swaps=%d", after("after"), next)
 			}
+			open = slices.DeleteFunc(page, func(d swap.Discrepancy) bool { return !d.ClosedAt.IsZero() })
 		}
-		data["Discrepancies"] = open[:min(len(open), maxRows)]
+		data["Discrepancies"] = open
 	}
 	data["MayWithdrawals"] = domain(r.by.Can.Operate, store.DomainWithdrawals)
 	data["MaySwaps"] = domain(r.by.Can.Operate, store.DomainSwaps)

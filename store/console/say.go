@@ -21,6 +21,23 @@ import (
 // said is what a form says, by the name of who asks.
 func (r *request) said() ops.Said { return ops.Said{Actor: r.by.ID, Via: via} }
 
+// switcher is who stops or starts.
+func (r *request) switcher() switches.By {
+	return switches.By{Actor: r.by.ID, Role: switches.Operator, Via: via}
+}
+
+// text is a field of a form, without the space around it.
+func (r *request) text(name string) string { return strings.TrimSpace(r.PostForm.Get(name)) }
+
+// version is what the form says was shown.
+func (r *request) version() (int64, error) {
+	v, err := strconv.ParseInt(r.PostForm.Get("version"), 10, 64)
+	if err != nil || v < 1 {
+		err = fmt.Errorf("%w: the version that was shown is needed", statemachine.ErrInvalid)
+	}
+	return v, err
+}
+
 // form is the confirmation of an action: what it would move, and what has to be typed.
 func (c *Console) form(r *request) error {
 	k, is, err := c.record(r)
@@ -31,16 +48,11 @@ func (c *Console) form(r *request) error {
 	if err != nil {
 		return err
 	}
-	offers, err := k.Offers(r.Context(), is, r.by.ID)
+	o, err := k.Offer(r.Context(), is, a, r.by.ID)
 	if err != nil {
 		return err
 	}
-	for _, o := range offers {
-		if o.As() == a.As() {
-			return c.confirm(r, http.StatusOK, is, o, nil, nil)
-		}
-	}
-	return nil
+	return c.confirm(r, http.StatusOK, is, o, nil, nil)
 }
 
 // field is an input of a form, with what the person has typed.
@@ -76,12 +88,15 @@ func (c *Console) say(r *request) error {
 	}
 	s := r.said()
 	s.Action, s.Fields, s.Seen = a.As(), map[string]string{}, r.PostForm.Get("seen")
-	if s.Version, err = strconv.ParseInt(r.PostForm.Get("version"), 10, 64); err != nil || s.Version < 1 || s.Seen == "" {
-		return fmt.Errorf("%w: the version that was shown is needed", statemachine.ErrInvalid)
+	if s.Version, err = r.version(); err != nil {
+		return err
+	}
+	if s.Seen == "" {
+		return fmt.Errorf("%w: what was shown is needed", statemachine.ErrInvalid)
 	}
 	for name := range r.PostForm {
-		if field, is := strings.CutPrefix(name, "field."); is && r.PostForm.Get(name) != "" {
-			s.Fields[field] = strings.TrimSpace(r.PostForm.Get(name))
+		if field, is := strings.CutPrefix(name, "field."); is && r.text(name) != "" {
+			s.Fields[field] = r.text(name)
 		}
 	}
 	if a.Fields["Reason"] == ops.Typed && s.Fields["Reason"] == "" {
@@ -132,8 +147,7 @@ func (c *Console) stopForm(r *request) error {
 }
 
 func (c *Console) stop(r *request) error {
-	by := switches.By{Actor: r.by.ID, Role: switches.Operator, Via: via}
-	ev := switches.Stopped{By: by, Scope: switches.Scope(r.PostForm.Get("scope")), Reason: strings.TrimSpace(r.PostForm.Get("reason"))}
+	ev := switches.Stopped{By: r.switcher(), Scope: switches.Scope(r.PostForm.Get("scope")), Reason: r.text("reason")}
 	if err := ev.Level.UnmarshalText([]byte(r.PostForm.Get("level"))); err != nil {
 		return err
 	}
@@ -154,13 +168,12 @@ func (c *Console) startForm(r *request) error {
 }
 
 func (c *Console) start(r *request) error {
-	by := switches.By{Actor: r.by.ID, Role: switches.Operator, Via: via}
+	ev := switches.Started{By: r.switcher(), Scope: switches.Scope(r.PostForm.Get("scope")), Recovery: r.PostForm.Get("recovery") != "",
+		Reason: r.text("reason")}
 	var err error
-	if by.Version, err = strconv.ParseInt(r.PostForm.Get("version"), 10, 64); err != nil || by.Version < 1 {
-		return fmt.Errorf("%w: the version that was shown is needed", statemachine.ErrInvalid)
+	if ev.By.Version, err = r.version(); err != nil {
+		return err
 	}
-	ev := switches.Started{By: by, Scope: switches.Scope(r.PostForm.Get("scope")), Recovery: r.PostForm.Get("recovery") != "",
-		Reason: strings.TrimSpace(r.PostForm.Get("reason"))}
 	if _, err := c.o.Services.Switches.Start(r.Context(), ev); err != nil {
 		return err
 	}
@@ -173,7 +186,7 @@ func (c *Console) worker(r *request) error {
 }
 
 func (c *Console) revoke(r *request) error {
-	of := statemachine.Revocation{Holder: r.PathValue("holder"), Reason: strings.TrimSpace(r.PostForm.Get("reason"))}
+	of := statemachine.Revocation{Holder: r.PathValue("holder"), Reason: r.text("reason")}
 	if of.Reason == "" {
 		return fmt.Errorf("%w: a reason is needed", statemachine.ErrInvalid)
 	}
@@ -186,10 +199,9 @@ func (c *Console) revoke(r *request) error {
 // acknowledge settles an incident, or a discrepancy of no item.
 func (c *Console) acknowledge(r *request) error {
 	f := r.PostForm
-	reason := strings.TrimSpace(f.Get("reason"))
 	switch s := c.o.Services; store.Domain(r.PathValue("domain")) {
 	case store.DomainWithdrawals:
-		a := withdrawal.Acknowledgement{Hash: f.Get("hash"), BlockHash: f.Get("block"), Actor: r.by.ID, Role: withdrawal.Operator, Reason: reason}
+		a := withdrawal.Acknowledgement{Hash: f.Get("hash"), BlockHash: f.Get("block"), Actor: r.by.ID, Role: withdrawal.Operator, Reason: r.text("reason")}
 		var err error
 		if a.Request, err = uuid.Parse(f.Get("request")); err == nil {
 			err = a.Claim.UnmarshalText([]byte(f.Get("claim")))

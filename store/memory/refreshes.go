@@ -362,7 +362,11 @@ func (r refreshes) Watchers(reason refresh.EndReason, after *refresh.Watcher, li
 		return cmp.Or(strings.Compare(a.XpubVan, b.XpubVan), strings.Compare(a.Recipient, b.Recipient))
 	}
 	for _, w := range r.watchers.at {
-		if w.EndReason == reason && (after == nil || compare(after, w) < 0) {
+		of := refresh.Work{}
+		if reason == refresh.EndOpen {
+			of.Jobs = r.jobsOf(w.XpubVan, refresh.AllJobs)
+		}
+		if w.EndReason == reason && of.Refreshed() <= w.EndSeq && (after == nil || compare(after, w) < 0) {
 			all = append(all, *w)
 		}
 	}

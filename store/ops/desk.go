@@ -24,14 +24,10 @@ import (
 func (s *Services) Revoke(ctx context.Context, d store.Domain, by Said, of statemachine.Revocation) (n int, err error) {
 	add := func(more int, bad error) { n, err = n+more, errors.Join(err, bad) }
 	switch {
-	case d == store.DomainWithdrawals && s.Withdrawals != nil:
-		batches, bad := store.NewBatches(s.DB, s.Withdrawals.Policy())
-		if bad != nil {
-			return 0, bad
-		}
+	case d == store.DomainWithdrawals && s.Batches != nil:
 		by := withdrawal.By{Actor: by.Actor, Role: withdrawal.Operator, Via: by.Via, Trace: by.Trace}
 		add(s.Withdrawals.Revoke(ctx, by, of))
-		add(batches.Revoke(ctx, by, of))
+		add(s.Batches.Revoke(ctx, by, of))
 	case d == store.DomainSwaps && s.Swaps != nil:
 		by := swap.By{Actor: by.Actor, Role: swap.Operator, Via: by.Via, Trace: by.Trace}
 		add(s.Swaps.Deposits.Revoke(ctx, by, of))

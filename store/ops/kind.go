@@ -13,11 +13,12 @@ import (
 
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store"
+	"github.com/settlehq/settle/withdrawal"
 )
 
 // Kind is one sort of record as operators look at it and speak of it: the same for every domain.
 type Kind struct {
-	Name    string // "withdrawal", "deposit", "credit", "refresh", "relay", "tenant" or "wallet", a transaction of package utxo
+	Name    string // "withdrawal", "batch", "deposit", "credit", "refresh", "relay", "tenant" or "wallet", a transaction of package utxo
 	Domain  store.Domain
 	Machine string // in the journal
 	Lists   []string
@@ -112,7 +113,7 @@ func (p *Page) next(more bool, of func() string) {
 
 // Kinds are those of the domains that the services have.
 func (s *Services) Kinds() (all []*Kind) {
-	for _, k := range []*Kind{s.withdrawals(), s.deposits(), s.credits(), s.refreshes(), s.relays(), s.tenants(), s.wallets()} {
+	for _, k := range []*Kind{s.withdrawals(), s.batches(), s.deposits(), s.credits(), s.refreshes(), s.relays(), s.tenants(), s.wallets()} {
 		if k != nil {
 			all = append(all, k)
 		}
@@ -150,7 +151,8 @@ type Found struct {
 	ID   string
 }
 
-// Find returns the records that a text names: an id, the hash of a transaction in any spelling, a user, an address.
+// Find returns the records that a text names: an id, the hash of a transaction in any spelling, a user, or the address of
+// an open withdrawal or of the sender of an unprocessed swap; at most 50 of a kind by user or address.
 func (s *Services) Find(ctx context.Context, text string) (all []Found, err error) {
 	text = strings.TrimSpace(text)
 	for _, k := range s.Kinds() {
@@ -168,9 +170,15 @@ func (s *Services) Find(ctx context.Context, text string) (all []Found, err erro
 }
 
 // Actions are those that a person is offered for records of the kind.
-func (k *Kind) Actions() (all []Action) {
+func (k *Kind) Actions() []Action {
+	return slices.DeleteFunc(k.said(), func(a Action) bool { return a.NotOffered != "" })
+}
+
+// said are all actions of the kind, those that nobody is offered here too.
+func (k *Kind) said() (all []Action) {
 	for _, a := range TheActions() {
-		if of, _, _ := strings.Cut(fmt.Sprintf("%T", a.Event), "."); of == k.events && a.NotOffered == "" {
+		of, _, _ := strings.Cut(fmt.Sprintf("%T", a.Event), ".")
+		if _, ofBatch := a.Event.(withdrawal.BatchEvent); of == k.events && ofBatch == (k.Name == batchKind) {
 			all = append(all, a)
 		}
 	}
@@ -193,23 +201,36 @@ type Offer struct {
 // what they have asked for themselves. Offers stores nothing.
 func (k *Kind) Offers(ctx context.Context, is *Item, actor string) (all []Offer, err error) {
 	for _, a := range k.Actions() {
-		said := Said{Action: a.As(), Actor: actor, Version: is.version(&a), probe: true}
-		if a.Fields["Reason"] == Typed {
-			said.Fields = map[string]string{"Reason": "would it be taken?"}
-		}
-		offer := Offer{Action: a}
-		offer.Moves, err = k.Try(ctx, is, said)
-		switch {
-		case errors.Is(err, statemachine.ErrInvalid):
-			offer.Form = true
-		case statemachine.CodeOf(err) != "":
-			offer.Why = err.Error()
-		case err != nil:
+		offer, err := k.Offer(ctx, is, a, actor)
+		if err != nil {
 			return nil, err
 		}
 		all = append(all, offer)
 	}
 	return all, nil
+}
+
+// Offer is one of [Kind.Offers]. Of an action that nobody is offered, Why is [Action.NotOffered].
+func (k *Kind) Offer(ctx context.Context, is *Item, a Action, actor string) (Offer, error) {
+	said := Said{Action: a.As(), Actor: actor, Version: is.version(&a), probe: true}
+	if a.Fields["Reason"] == Typed {
+		said.Fields = map[string]string{"Reason": "would it be taken?"}
+	}
+	offer := Offer{Action: a, Why: a.NotOffered}
+	if offer.Why != "" {
+		return offer, nil
+	}
+	var err error
+	offer.Moves, err = k.Try(ctx, is, said)
+	switch {
+	case errors.Is(err, statemachine.ErrInvalid):
+		offer.Form = true
+	case statemachine.CodeOf(err) != "":
+		offer.Why = err.Error()
+	case err != nil:
+		return offer, err
+	}
+	return offer, nil
 }
 
 // version is what By.Version of an action is, see [Item].
@@ -223,18 +244,21 @@ func (is *Item) version(a *Action) int64 {
 // Inputs are the fields of the form of an action.
 func (is *Item) Inputs(a Action) []Input { return a.inputs(is.choices) }
 
-// Action returns an action that is offered, by its name.
+// Action returns an action by its name, also one that nobody is offered: [Kind.Say] refuses that.
 func (k *Kind) Action(name string) (Action, error) {
-	for _, a := range k.Actions() {
+	for _, a := range k.said() {
 		if strings.EqualFold(a.As(), name) {
 			return a, nil
 		}
 	}
-	return Action{}, fmt.Errorf("%w: nobody says %q of a %s here", statemachine.ErrNotFound, name, k.Name)
+	return Action{}, fmt.Errorf("%w: nobody says %q of a %s", statemachine.ErrNotFound, name, k.Name)
 }
 
 func (k *Kind) event(is *Item, said Said) (any, error) {
 	a, err := k.Action(said.Action)
+	if err == nil && a.NotOffered != "" {
+		err = fmt.Errorf("%w: %s of a %s is not said here: %s", statemachine.ErrForbidden, a.As(), k.Name, a.NotOffered)
+	}
 	if err != nil {
 		return nil, err
 	}

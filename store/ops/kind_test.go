@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/settlehq/settle/refresh"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store/ops"
 	"github.com/settlehq/settle/store/ops/opstest"
@@ -20,6 +23,7 @@ func TestEachKindIsAskedTheSame(t *testing.T) {
 		ctx := t.Context()
 		h.HotWallet()
 		records := h.Others()
+		records["batch"] = h.Batch(0).Batch.ID.String()
 		records["withdrawal"] = h.Review().Request.ID.String()
 		journal := len(h.Lines())
 		var names []string
@@ -60,7 +64,7 @@ func TestEachKindIsAskedTheSame(t *testing.T) {
 				}
 			}
 		}
-		if len(names) != 7 {
+		if len(names) != 8 {
 			t.Errorf("the kinds are %q", names)
 		}
 		if got := h.Lines(); len(got) != journal {
@@ -200,4 +204,61 @@ func TestSentenceOfReview(t *testing.T) {
 	if _, err := k.Get(ctx, is.ID); err == nil {
 		t.Error("a read that was called off is answered")
 	}
+}
+
+// A watcher that expired while its transfer was open rests with a person until a job settles it.
+func TestASettledWatcherIsNotForReview(t *testing.T) {
+	opstest.Both(t, func(t *testing.T, h *opstest.House) {
+		const xpub = "xpub-van-of-a-wallet"
+		h.Others() // has a job for the wallet
+		say := func(events ...refresh.Event) {
+			t.Helper()
+			_, err := h.Refreshes.Do(t.Context(), xpub, events...)
+			h.Check(err)
+		}
+		worker := refresh.By{Actor: "w", Role: refresh.Worker}
+		listing := func() refresh.Listing {
+			return refresh.Listing{Answered: h.Opts.Now(), Transfers: []refresh.Transfer{{Recipient: "r", Asset: "a", Kind: refresh.ReceiveBlind, Index: 1,
+				HasIndex: true}}}
+		}
+		held := func() refresh.Fences {
+			w, err := h.Refreshes.Get(t.Context(), xpub)
+			h.Check(err)
+			f := refresh.Fences{Slot: w.Wallet.Lease.Fence, Lock: w.Lock.Lease.Fence}
+			for _, j := range w.Jobs {
+				if j.Lease.Holder != "" {
+					f.Job, f.Fence = j.ID, j.Lease.Fence
+				}
+			}
+			return f
+		}
+		work := func(l refresh.Listing) {
+			say(refresh.SlotClaimed{By: refresh.By{Actor: "w", Role: refresh.Orchestrator}, Slot: 1})
+			say(refresh.JobClaimed{By: worker, Slot: held().Slot})
+			say(refresh.JobDone{By: worker, Fences: held(), Listing: l})
+		}
+		open := func(want int) {
+			t.Helper()
+			k, err := h.Kind("refresh")
+			h.Check(err)
+			page, err := k.List(t.Context(), ops.List{Name: k.Review[0], Limit: 10})
+			if h.Check(err); len(page.Rows) != want {
+				t.Errorf("%d rest with a person, not %d: %+v", len(page.Rows), want, page.Rows)
+			}
+		}
+		work(listing())
+		open(0)
+		h.Later(48 * time.Hour)
+		say(refresh.SlotElapsed{By: refresh.By{Actor: "w", Role: refresh.Orchestrator}},
+			refresh.SlotClaimed{By: refresh.By{Actor: "w", Role: refresh.Orchestrator}, Slot: 1})
+		say(refresh.Looked{By: worker, Slot: held().Slot, Began: h.Opts.Now(), Listing: listing()})
+		open(1)
+		h.Later(time.Hour)
+		say(refresh.SlotElapsed{By: refresh.By{Actor: "w", Role: refresh.Orchestrator}},
+			refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API}, Job: uuid.New(), Cause: refresh.Manual,
+				Credentials: refresh.Credentials{XpubVan: xpub, XpubCol: "xpub-col-of-a-wallet", MasterFingerprint: "0"}})
+		open(1)
+		work(refresh.Listing{Answered: h.Opts.Now()}) // the node does not know the transfer any more, so nothing is watched again
+		open(0)
+	})
 }

@@ -51,6 +51,7 @@ type Services struct {
 	Processes   *store.Processes
 	Journal     *store.Journal
 	Withdrawals *store.Withdrawals
+	Batches     *store.Batches
 	Swaps       *store.Swaps
 	Refreshes   *store.Refreshes
 	Relays      *store.Relays
@@ -69,7 +70,9 @@ func NewServices(db *sqlstore.Store, p Policies) (s Services, err error) {
 		s.Processes, err = store.NewProcesses(db)
 	}
 	if err == nil && db.HasDomain(store.DomainWithdrawals) {
-		s.Withdrawals, err = store.NewWithdrawals(db, p.Withdrawals)
+		if s.Batches, err = store.NewBatches(db, p.Withdrawals); err == nil {
+			s.Withdrawals = s.Batches.Withdrawals()
+		}
 	}
 	if err == nil && db.HasDomain(store.DomainSwaps) && p.Swaps.USDCQuarantineAccount != "" {
 		s.Swaps, err = store.NewSwaps(db, p.Swaps)

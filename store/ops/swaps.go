@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -137,12 +138,17 @@ func direction[A any, P swapped[A]](s *Services, name string, of swaps[A], own f
 		page.next(len(all) == q.Limit, func() string { return P(&all[len(all)-1]).Head().ID })
 		return page, err
 	}
-	k.find = func(ctx context.Context, text string) ([]string, error) {
-		_, err := of.Get(ctx, text)
-		if err != nil {
-			return nil, err
+	k.find = func(ctx context.Context, text string) (found []string, err error) {
+		if _, err := of.Get(ctx, text); !errors.Is(err, statemachine.ErrNotFound) {
+			return []string{text}, err
 		}
-		return []string{text}, nil
+		all, err := of.List(ctx, swap.Unprocessed, "", store.MaxPage) // no index has the sender: of what is processed, its books know the id
+		for n := range all {
+			if i := P(&all[n]).Head(); i.From == text && len(found) < maxFound {
+				found = append(found, i.ID)
+			}
+		}
+		return found, err
 	}
 	return speaks(k, of, same)
 }

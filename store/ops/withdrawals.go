@@ -95,12 +95,15 @@ func (s *Services) withdrawals() *Kind {
 		id, err := uuid.Parse(text)
 		if err != nil {
 			found, err := s.Withdrawals.ByHash(ctx, text)
+			if err == nil && len(found) == 0 {
+				found, err = s.paying(ctx, text)
+			}
 			return texts(found), err
 		}
 		if w, err := s.requestOf(ctx, text); !errors.Is(err, statemachine.ErrNotFound) {
 			return []string{w.Request.ID.String()}, err
 		}
-		page, err := s.Withdrawals.List(ctx, store.ListWithdrawals{Filter: withdrawal.Filter{User: id}, Backwards: true, Limit: 50})
+		page, err := s.Withdrawals.List(ctx, store.ListWithdrawals{Filter: withdrawal.Filter{User: id}, Backwards: true, Limit: maxFound})
 		var ids []uuid.UUID
 		for i := range page {
 			ids = append(ids, page[i].Request.ID)
@@ -109,6 +112,32 @@ func (s *Services) withdrawals() *Kind {
 	}
 	return speaks(k, s.Withdrawals, uuid.Parse)
 }
+
+// paying are the requests to an address that have not ended. No index has the address, so it is looked for among the open
+// requests alone: of those that ended, the host's own books know the id.
+func (s *Services) paying(ctx context.Context, address string) (all []uuid.UUID, err error) {
+	for _, status := range []withdrawal.RequestStatus{withdrawal.RequestPending, withdrawal.RequestApproved, withdrawal.RequestQueued} {
+		var after *withdrawal.Request
+		for more := true; more; {
+			page, err := s.Withdrawals.Requests(ctx, status, after, store.MaxPage)
+			if err != nil {
+				return nil, err
+			}
+			for i := range page {
+				if page[i].ToAddress == address && len(all) < maxFound {
+					all = append(all, page[i].ID)
+				}
+			}
+			if more = len(page) == store.MaxPage; more {
+				after = &page[len(page)-1]
+			}
+		}
+	}
+	return all, nil
+}
+
+// maxFound is how many records of a kind one text finds.
+const maxFound = 50
 
 func texts(ids []uuid.UUID) (all []string) {
 	for _, id := range ids {
@@ -235,20 +264,29 @@ func row(values ...any) (all []string) {
 	return all
 }
 
-func (s *Services) listWithdrawals(ctx context.Context, q List) (page Page, err error) {
-	of := store.ListWithdrawals{Limit: q.Limit, Backwards: q.Newest, Filter: withdrawal.Filter{Holder: q.Holder}}
+// filterOf is what a list of withdrawals or batches asks for, beside its state.
+func filterOf(q List) (f withdrawal.Filter, err error) {
+	f.Holder = q.Holder
 	if q.Name != everything {
-		if err := of.Kind.UnmarshalText([]byte(q.Name)); err != nil {
-			return page, err
+		if err := f.Kind.UnmarshalText([]byte(q.Name)); err != nil {
+			return f, err
 		}
 	}
-	for text, id := range map[string]*uuid.UUID{q.Chain: &of.Chain, q.Wallet: &of.Wallet, q.User: &of.User} {
+	for text, id := range map[string]*uuid.UUID{q.Chain: &f.Chain, q.Wallet: &f.Wallet, q.User: &f.User} {
 		if text == "" {
 			continue
 		}
 		if *id, err = uuid.Parse(text); err != nil {
-			return page, fmt.Errorf("%w: %w", statemachine.ErrInvalid, err)
+			return f, fmt.Errorf("%w: %w", statemachine.ErrInvalid, err)
 		}
+	}
+	return f, nil
+}
+
+func (s *Services) listWithdrawals(ctx context.Context, q List) (page Page, err error) {
+	of := store.ListWithdrawals{Limit: q.Limit, Backwards: q.Newest}
+	if of.Filter, err = filterOf(q); err != nil {
+		return page, err
 	}
 	if q.After != "" {
 		w, err := s.requestOf(ctx, q.After)

@@ -346,6 +346,7 @@ var listed = map[string]any{
 	"watchersByID":            &watchersByID,
 	"watchersEnded":           &watchersEnded,
 	"watchersOfSet":           &watchersOfSet,
+	"watchersOpen":            &watchersOpen,
 	"watchingWatchers":        &watchingWatchers,
 	"waterlineTable":          &waterlineTable,
 	"withdrawalMachines":      &withdrawalMachines,

@@ -81,6 +81,7 @@ var (
 	refreshJobsOf     = refreshJobTable.page("x.status = $4", "x.created_at", "x.job_id")
 	watchingWatchers  = watcherTable.page(watching, "x.xpub_van", "x.recipient_id")
 	watchersEnded     = watcherTable.page("x.end_reason = $4", "x.xpub_van", "x.recipient_id")
+	watchersOpen      = watcherTable.page("x.end_reason = $4"+unsettled, "x.xpub_van", "x.recipient_id")
 )
 
 // HeldBy implements [store.RefreshRecords].
@@ -144,10 +145,14 @@ func (r refreshes) Watchers(reason refresh.EndReason, after *refresh.Watcher, li
 		after = new(refresh.Watcher)
 	}
 	args := []any{after.XpubVan, after.Recipient, int64(limit)}
-	if reason == 0 {
+	st := &watchersEnded
+	switch reason {
+	case 0:
 		return watcherTable.find(r.tx, &watchingWatchers, nil, args...)
+	case refresh.EndOpen:
+		st = &watchersOpen
 	}
-	return watcherTable.find(r.tx, &watchersEnded, nil, append(args, reason.String())...)
+	return watcherTable.find(r.tx, st, nil, append(args, reason.String())...)
 }
 
 // The first three are the source's own monitoring.

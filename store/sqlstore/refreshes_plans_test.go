@@ -13,7 +13,7 @@ func refreshing(d Dialect) map[string]*statement {
 	all := map[string]*statement{
 		"heads": lockedHeads[d], "free": freeHeads[d], "locks": &walletLocksOf, "job": &refreshJobOf, "watchers by id": &watchersByID,
 		"slots": &servedSlots, "waiting": &waitingWallets, "recoverable": &recoverableWallets, "ahead": &aheadWallets, "wallets": &allRefreshWallets, "sweep": sweepLocks[d],
-		"held by": &refreshesHeld, "jobs": &allRefreshJobs, "jobs of a status": &refreshJobsOf, "watching": &watchingWatchers, "ended": &watchersEnded, "failed": &failedByWallet,
+		"held by": &refreshesHeld, "jobs": &allRefreshJobs, "jobs of a status": &refreshJobsOf, "watching": &watchingWatchers, "ended": &watchersEnded, "ended open": &watchersOpen, "failed": &failedByWallet,
 		"take locks": &takeLocks, "free locks": &freeLocks, "renew slots": &refreshSlotLeases.renew, "renew jobs": &refreshJobLeases.renew,
 		"renew locks": &walletLockLeases.renew, "lost slots": &refreshSlotLeases.lost, "lost jobs": &refreshJobLeases.lost, "lost locks": &walletLockLeases.lost,
 		"update wallets": &refreshWalletTable.updateOne, "touch wallets": &refreshWalletTable.touchOne, "insert wallets": &refreshWalletTable.insertOne,

@@ -240,7 +240,9 @@ func (r *refreshes) refreshPages(t *testing.T) {
 				jobs[0], jobs[j.Status] = append(jobs[0], j), append(jobs[j.Status], j)
 			}
 			for _, x := range w.Watchers {
-				watchers[x.EndReason] = append(watchers[x.EndReason], x)
+				if x.EndReason != refresh.EndOpen || w.Refreshed() <= x.EndSeq {
+					watchers[x.EndReason] = append(watchers[x.EndReason], x)
+				}
 				moments = append(moments, x.ExpiresAt)
 			}
 		}

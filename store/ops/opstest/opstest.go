@@ -157,6 +157,18 @@ func (h *House) Sent(nonce uint64) withdrawal.Withdrawal {
 	return w
 }
 
+// Batch makes a transaction of a nonce that pays one request and is not sent yet.
+func (h *House) Batch(nonce uint64) withdrawal.Payout {
+	h.T.Helper()
+	id, w := uuid.New(), h.Request(Claimed()...)
+	b, err := h.Batches.Do(h.T.Context(), id, withdrawal.BatchPrepared{By: payer, Batch: id, Hash: fmt.Sprintf("0x%064x", 0xbabc000+nonce),
+		Raw: []byte{1}, Nonce: nonce, HasNonce: true, HasChainNonce: true, ChainNonce: nonce,
+		Pays: []withdrawal.Pay{{Request: w.Request.ID, Fence: 1, Transfer: withdrawal.Transfer{Payee: Payee,
+			AssetOnChain: Asset, AmountRaw: w.Request.AmountRaw}}}})
+	h.Check(err)
+	return b
+}
+
 // Others are records of the other domains that rest with a person, by the name of their kind.
 func (h *House) Others() map[string]string {
 	h.T.Helper()

@@ -4283,6 +4283,13 @@ SELECT x.id, x.xpub_van, x.xpub_col, x.master_fingerprint, x.recipient_id, x.cre
 	FROM @refresh_watchers x
 	WHERE x.xpub_van = $1
 	ORDER BY x.created_at DESC, x.recipient_id DESC LIMIT $2;
+-- watchersOpen
+SELECT x.id, x.xpub_van, x.xpub_col, x.master_fingerprint, x.recipient_id, x.created_at, x.asset_id, x.provisional, x.status, x.expires_at, x.cancel_tried, x.refused, x.ended_at, x.end_reason, x.end_seq, x.version, x.refresh_count, x.next_at, x.last_error
+	FROM @refresh_watchers x
+	WHERE x.end_reason = $4 AND NOT EXISTS (SELECT 1
+	FROM @refresh_jobs p
+	WHERE p.xpub_van = x.xpub_van AND p.seq > x.end_seq AND p.status = 'completed' AND (p.trigger <> 'invoice_created' OR p.asset_id IS NOT NULL)) AND (x.xpub_van, x.recipient_id) > ($1, $2)
+	ORDER BY x.xpub_van, x.recipient_id LIMIT $3;
 -- watchingWatchers
 SELECT x.id, x.xpub_van, x.xpub_col, x.master_fingerprint, x.recipient_id, x.created_at, x.asset_id, x.provisional, x.status, x.expires_at, x.cancel_tried, x.refused, x.ended_at, x.end_reason, x.end_seq, x.version, x.refresh_count, x.next_at, x.last_error
 	FROM @refresh_watchers x
