@@ -31,7 +31,7 @@ func (a *app) desks(root *cobra.Command) {
 	}
 	causes("review", "All that rests with a person, of every domain, by what it waits for", func(k *ops.Kind) []string { return k.Review })
 	causes("stuck", "All that somebody has forgotten, of every domain, by what it waits for", func(k *ops.Kind) []string { return k.Stuck })
-	a.command(root, "item KIND ID", "A record of any domain: withdrawal, deposit, credit, refresh, relay, tenant, wallet", 2, a.item)
+	a.command(root, "item KIND ID", "A record of any domain: withdrawal, batch, deposit, credit, refresh, relay, tenant, wallet", 2, a.item)
 	a.command(root, "offers KIND ID", "What could be said of a record now, as the service would take it", 2, a.offers)
 	a.saysAny(root)
 	a.bundles(root)

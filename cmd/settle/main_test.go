@@ -367,8 +367,13 @@ func TestListOfAStatusIsWhole(t *testing.T) {
 	if text := h.settle(exitDone, "list", "--status", "pending", "--limit", "2"); !strings.HasPrefix(text, w.Request.ID.String()) {
 		t.Errorf("it lists %s", text)
 	}
-	if text := h.settle(exitDone, "list", "--status", "queued", "--limit", "2"); strings.Count(text, "\n") != 2 {
+	if text := h.settle(exitDone, "list", "--status", "queued", "--limit", "2"); strings.Count(text, "\n") != 3 ||
+		!strings.Contains(text, "more: --after") {
 		t.Errorf("it lists %s", text)
+	}
+	for kind, list := range map[string]string{"batch": "open", "withdrawal": "lease ended"} {
+		h.settle(exitDone, "list", kind, list)
+		h.settle(exitUsage, "list", kind, "none")
 	}
 }
 

@@ -29,7 +29,7 @@ func (a *app) reads(root *cobra.Command) {
 		RunE: func(_ *cobra.Command, args []string) error { return a.explain(strings.Join(args, " ")) }})
 	a.lists(root)
 	a.command(root, "show ID", "A withdrawal, by its id or that of its job", 1, a.show)
-	a.command(root, "find TEXT", "Records of any domain by id, job, hash in any spelling, or user", 1, a.find)
+	a.command(root, "find TEXT", "Records of any domain by id, job, hash in any spelling, user, or an open withdrawal's address", 1, a.find)
 	a.command(root, "trail ID", "The history of a withdrawal or a job, held against what is stored", 1, a.trail)
 	a.command(root, "next ID", "What a withdrawal waits for, and who moves it on", 1, a.next)
 	a.command(root, "incidents", "Incidents of withdrawals and discrepancies of swaps that are open", 0, a.incidents)
@@ -149,67 +149,68 @@ func (a *app) explain(name string) error {
 }
 
 func (a *app) lists(root *cobra.Command) {
-	var of struct {
-		chain, wallet, user, after, holder, status string
-		limit                                      int
-		newest                                     bool
-	}
-	var kinds []string
-	for _, k := range withdrawal.ListKind(0).Values() {
-		kinds = append(kinds, k.String())
-	}
-	c := &cobra.Command{Use: "list [KIND]", Short: "Withdrawals, oldest first: " + strings.Join(kinds, ", ")}
+	q := ops.List{}
+	limit := 50
+	const short = "A page of records, oldest first: a list of withdrawals (open), or a kind and a list of it (relay pending)"
+	c := &cobra.Command{Use: "list [KIND] [LIST]", Short: short}
 	f := c.Flags()
-	f.StringVar(&of.chain, "chain", "", "id of a chain")
-	f.StringVar(&of.wallet, "wallet", "", "id of the hot wallet that pays")
-	f.StringVar(&of.user, "user", "", "id of a user")
-	f.StringVar(&of.holder, "holder", "", "name of the worker that has them")
-	f.StringVar(&of.status, "status", "", "status of the request")
-	f.StringVar(&of.after, "after", "", "id of the last one of the page before")
-	f.IntVar(&of.limit, "limit", 50, "most")
-	f.BoolVar(&of.newest, "newest", false, "newest first")
+	f.StringVar(&q.Chain, "chain", "", "withdrawals and batches: id of a chain")
+	f.StringVar(&q.Wallet, "wallet", "", "withdrawals and batches: id of the hot wallet that pays")
+	f.StringVar(&q.User, "user", "", "withdrawals: id of a user")
+	f.StringVar(&q.Holder, "holder", "", "withdrawals and batches: name of the worker that has them")
+	f.StringVar(&q.State, "status", "", "withdrawals and batches: their status")
+	f.StringVar(&q.After, "after", "", "where the page begins, as the page before has said")
+	f.IntVar(&limit, "limit", limit, "most")
+	f.BoolVar(&q.Newest, "newest", false, "withdrawals and batches: newest first")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		q := store.ListWithdrawals{Limit: of.limit, Backwards: of.newest, Filter: withdrawal.Filter{Holder: of.holder}}
-		var err error
+		if err := a.open(c.Context()); err != nil {
+			return err
+		}
+		name := "withdrawal"
 		if len(args) > 0 {
-			err = usage(q.Kind.UnmarshalText([]byte(strings.Join(args, " "))))
+			if _, err := a.Kind(args[0]); err == nil {
+				name, args = args[0], args[1:]
+			}
 		}
-		ids(&err, of.chain, &q.Chain, of.wallet, &q.Wallet, of.user, &q.User)
-		var status withdrawal.RequestStatus
-		if of.status != "" && err == nil {
-			err = usage(status.UnmarshalText([]byte(of.status)))
-		}
+		k, err := a.Kind(name)
 		if err != nil {
 			return err
 		}
-		if err := a.withdrawals(c.Context()); err != nil {
-			return err
+		if q.Name = strings.Join(args, " "); q.Name == "" {
+			q.Name = k.Lists[len(k.Lists)-1]
+			if slices.Contains(k.Lists, "all") {
+				q.Name = "all"
+			}
 		}
-		if of.after != "" {
-			w, err := a.get(c.Context(), of.after)
+		if !slices.Contains(k.Lists, q.Name) {
+			return fmt.Errorf("%w: %s has no list %q: %s", errUsage, k.Name, q.Name, strings.Join(k.Lists, ", "))
+		}
+		for shown := 0; shown < limit; {
+			q.Limit = min(limit-shown, store.MaxPage)
+			page, err := k.List(c.Context(), q)
 			if err != nil {
 				return err
 			}
-			q.After = &w.Request
-		}
-		for shown := 0; shown < of.limit; {
-			page, err := a.Withdrawals.List(c.Context(), q)
-			if err != nil || len(page) == 0 {
-				return err
-			}
-			for i := range page {
-				if q.After = &page[i].Request; shown == of.limit || status != 0 && page[i].Request.Status != status {
-					continue
-				}
-				if err := a.row(&page[i]); err != nil {
+			for i := range page.Rows {
+				if err := a.listed(k, q.Name, &page.Rows[i]); err != nil {
 					return err
 				}
-				shown++
+			}
+			shown += len(page.Rows)
+			if q.After = page.Next; q.After == "" {
+				return nil
 			}
 		}
-		return nil
+		more := &app{out: a.errs, flags: a.flags} // beside the records
+		return more.print(map[string]string{"after": q.After}, "settle: more: --after %q", q.After)
 	}
 	root.AddCommand(c)
+}
+
+// listed prints one row of a list.
+func (a *app) listed(k *ops.Kind, list string, r *ops.Row) error {
+	return a.print(map[string]any{"kind": k.Name, "list": list, "row": r}, "%s", strings.Join(slices.DeleteFunc(
+		[]string{r.ID, r.State, r.Amount, r.Payee, r.Cause, "since " + stamp(r.Since), r.Error}, func(s string) bool { return s == "" }), "  "))
 }
 
 // withdrawals opens the database, and refuses one without withdrawals.
