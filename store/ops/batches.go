@@ -21,7 +21,8 @@ func (s *Services) batches() *Kind {
 		return nil
 	}
 	overdue := []string{withdrawal.ListLeaseEnded.String(), withdrawal.ListCheckOverdue.String()}
-	k := &Kind{Name: batchKind, Domain: store.DomainWithdrawals, Machine: withdrawal.BatchMachine.Name(), events: "withdrawal", Stuck: overdue,
+	k := &Kind{Name: batchKind, Domain: store.DomainWithdrawals, Machine: withdrawal.BatchMachine.Name(), events: "withdrawal",
+		Stuck: overdue,
 		Lists: append([]string{withdrawal.ListOpen.String(), withdrawal.ListReview.String(), withdrawal.ListHeld.String(), everything}, overdue...),
 		Help:  map[string]string{overdue[0]: "stuck", overdue[1]: "stuck"}}
 	k.list = func(ctx context.Context, q List) (page Page, err error) {
