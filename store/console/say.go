@@ -201,7 +201,8 @@ func (c *Console) acknowledge(r *request) error {
 	f := r.PostForm
 	switch s := c.o.Services; store.Domain(r.PathValue("domain")) {
 	case store.DomainWithdrawals:
-		a := withdrawal.Acknowledgement{Hash: f.Get("hash"), BlockHash: f.Get("block"), Actor: r.by.ID, Role: withdrawal.Operator, Reason: r.text("reason")}
+		a := withdrawal.Acknowledgement{Hash: f.Get("hash"), BlockHash: f.Get("block"), Actor: r.by.ID, Role: withdrawal.Operator,
+			Reason: r.text("reason")}
 		var err error
 		if a.Request, err = uuid.Parse(f.Get("request")); err == nil {
 			err = a.Claim.UnmarshalText([]byte(f.Get("claim")))

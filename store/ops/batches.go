@@ -23,8 +23,9 @@ func (s *Services) batches() *Kind {
 	overdue := []string{withdrawal.ListLeaseEnded.String(), withdrawal.ListCheckOverdue.String()}
 	k := &Kind{Name: batchKind, Domain: store.DomainWithdrawals, Machine: withdrawal.BatchMachine.Name(), events: "withdrawal",
 		Stuck: overdue,
-		Lists: append([]string{withdrawal.ListOpen.String(), withdrawal.ListReview.String(), withdrawal.ListHeld.String(), everything}, overdue...),
-		Help:  map[string]string{overdue[0]: "stuck", overdue[1]: "stuck"}}
+		Lists: append([]string{withdrawal.ListOpen.String(), withdrawal.ListReview.String(), withdrawal.ListHeld.String(), everything},
+			overdue...),
+		Help: map[string]string{overdue[0]: "stuck", overdue[1]: "stuck"}}
 	k.list = func(ctx context.Context, q List) (page Page, err error) {
 		of := store.ListBatches{Limit: q.Limit, Backwards: q.Newest}
 		if of.Filter, err = filterOf(q); err != nil {
