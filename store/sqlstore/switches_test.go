@@ -8,16 +8,22 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/settlehq/settle/internal/pgtest"
+	"github.com/settlehq/settle/relaysync"
+	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/sqlstore"
 	"github.com/settlehq/settle/store/storetest"
+	"github.com/settlehq/settle/swap"
+	"github.com/settlehq/settle/swap/swaptest"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -336,6 +342,41 @@ func TestTheSwitchCostsOneStatementPerBeginning(t *testing.T) {
 	})
 	costs("a look at what is owed", 0, func() error {
 		_, _, err := service.Next(ctx, held[1].Withdrawal.Request.ID)
+		return err
+	})
+
+	o := newOldSwaps(t, db.at(t, time.Time{}))
+	o.add(t, swap.ToUSDD, "", swap.Observed{By: swapOf(swap.Observer, 0), Amount: 10_000_000, From: "alice", Time: swaptest.Start, Success: true, Finalized: true})
+	row, worker := o.rows[len(o.rows)-1], swapOf(swap.Worker, time.Second)
+	send := swap.Begun{By: worker, Fence: 1, Number: 1, Action: swap.Send}
+	for _, c := range []struct {
+		what string
+		want int64
+		ev   []swap.Event
+	}{
+		{"a swap until it is to be paid", 0, []swap.Event{swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:carol"}},
+			swap.AccountChecked{By: worker, State: swap.AccountUsable}}},
+		{"its send", 1, []swap.Event{send}},
+		{"the answer", 0, []swap.Event{swap.Answered{By: worker, Fence: 1, Number: 1, Outcome: statemachine.Done, TxID: "sig"}}},
+	} {
+		costs(c.what, c.want, func() error { _, err := o.Deposits.Do(ctx, row.id, c.ev...); return err })
+	}
+	others := newOldOthers(t, db)
+	biller := dunning.By(relayOf(relaysync.Biller))
+	costs("a charge", 1, func() error {
+		_, err := others.tenants.Do(ctx, "t1", dunning.StepBegun{By: biller}, dunning.ChargeIntended{By: biller, Invoice: "t1/1", Key: "t1/1/0"})
+		return err
+	})
+	costs("its answer", 0, func() error {
+		_, err := others.tenants.Do(ctx, "t1", dunning.ChargeAnswered{By: biller, Invoice: "t1/1", Key: "t1/1/0", Outcome: statemachine.Done})
+		return err
+	})
+	costs("a sync, whose claim is its beginning", 1, func() error {
+		_, err := others.relays.Do(ctx, "relay_0", relaysync.Claimed{By: relayOf(relaysync.Reactor)})
+		return err
+	})
+	costs("its end", 0, func() error {
+		_, err := others.relays.Do(ctx, "relay_0", relaysync.Finished{By: relayOf(relaysync.Reactor), Fence: 1, Outcome: statemachine.Done})
 		return err
 	})
 }
