@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/uuid"
@@ -60,6 +61,23 @@ func TestRefundDue(t *testing.T) {
 		}
 		if _, _, err := RefundDue(ctx, h.store, h.orders, 10, nil); !errors.Is(err, statemachine.ErrInvalid) {
 			t.Error(err)
+		}
+	})
+}
+
+// After an error that says nothing about the request it is due at once, and is not put off.
+func TestARefundThatMayHaveLandedIsNotPutOff(t *testing.T) {
+	both(t, func(t *testing.T, h *host) {
+		h.cancelled()
+		for _, lost := range []error{sqlstore.ErrConnection, store.ErrUnknownCommit} {
+			calls := 0
+			_, _, err := RefundDue(t.Context(), h.store, h.orders, 10, func(context.Context, sqlstore.Tx, store.Unit, withdrawal.Withdrawal) (withdrawal.Refunded, error) {
+				calls++
+				return withdrawal.Refunded{}, fmt.Errorf("the posting: %w", lost)
+			})
+			if calls != 1 || !errors.Is(err, lost) {
+				t.Errorf("%v: %d calls, %v", lost, calls, err)
+			}
 		}
 	})
 }

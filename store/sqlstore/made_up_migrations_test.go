@@ -113,7 +113,8 @@ func (d database) rows(t *testing.T, table, query string) (all []string) {
 	return all
 }
 
-// Every migration of ours ends with its row, and its Down begins with the end of it.
+// Every migration of ours ends with its row, which has the number and the domain of its file's name, and its Down
+// begins with the end of it.
 func TestEveryMigrationNotesItself(t *testing.T) {
 	pgtest.Beside(t)
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
@@ -125,6 +126,18 @@ func TestEveryMigrationNotesItself(t *testing.T) {
 		}
 		if rows := db.rows(t, "", "SELECT version FROM "+db.table("settle_versions")); len(rows) != len(all) || len(all) < 10 {
 			t.Errorf("%d migrations were run, and %d are noted of %d", len(all), len(rows), len(db.versions(t, "settle_db_version"))-1)
+		}
+		noted := db.rows(t, "", "SELECT version, domain FROM "+db.table("settle_versions"))
+		names, err := fs.Glob(sqlstore.Ours, "*.sql")
+		for _, name := range names {
+			number, domain, _ := strings.Cut(strings.TrimSuffix(name, ".sql"), "_")
+			domain, _, _ = strings.Cut(domain, "_")
+			if row := "|version=" + strings.TrimLeft(number, "0") + "|domain=" + domain; !slices.Contains(noted, row) {
+				t.Errorf("%s is not noted as %s", name, row)
+			}
+		}
+		if err != nil || len(names) < 6 {
+			t.Error(names, err)
 		}
 		host := db.goose(t)
 		for n := len(all) - 1; n > 0; n-- {
