@@ -272,10 +272,7 @@ func (s *Store) once(ctx context.Context, stale *string, said *[]statemachine.Jo
 		refusal, err = err, nil
 	}
 	if err == nil {
-		err = t.flush()
-	}
-	if err == nil {
-		err = t.err // fn must not commit past an error that it did not look at
+		err = t.flush() // or an error that fn did not look at, which it must not commit past
 	}
 	if err == nil {
 		err = ctx.Err()

@@ -143,6 +143,16 @@ func TestUpdateTxWithALostCommitTellsTheJournal(t *testing.T) {
 			if got := l.outcomes(t, &cursor); !errors.Is(err, store.ErrUnknownCommit) || again != nil || !slices.Equal(got, want) {
 				t.Errorf("landed %v: %v, said again: %v, the journal has %q, want %q", landed, err, again, got, want)
 			}
+			refused := func(_ context.Context, _ sqlstore.Tx, unit store.Unit) error { // and swallowed
+				_, _ = l.Withdrawals.Within(unit).Do(ctx, w.Request.ID, withdrawal.Resolved{By: as(withdrawal.Operator)})
+				return nil
+			}
+			process.Cut(1, landed, "COMMIT")
+			err = cut.UpdateTx(ctx, refused)
+			process.Revive()
+			if got := l.outcomes(t, &cursor); !errors.Is(err, store.ErrUnknownCommit) || landed != (len(got) == 1) {
+				t.Errorf("landed %v: %v, the journal has %q of what was refused", landed, err, got)
+			}
 			if err := cut.Close(); err != nil {
 				t.Error(err)
 			}

@@ -180,7 +180,8 @@ func TestUpdateTxWithASwallowedError(t *testing.T) {
 func TestUpdateTxThatTheHostEnds(t *testing.T) {
 	both(t, func(t *testing.T, d sqlstore.Dialect) {
 		ctx, l := context.Background(), newLedger(t, d)
-		for _, text := range []string{"COMMIT", "rollback", " \n;begin", "BEGIN IMMEDIATE", "/* a */ -- b\n commit;", "END", "SAVEPOINT a",
+		nested := map[sqlstore.Dialect]string{sqlstore.SQLite: "/* a /* b */ COMMIT", sqlstore.Postgres: "/* a /* b */ c */ COMMIT"}[d]
+		for _, text := range []string{nested, "COMMIT", "rollback", " \n;begin", "BEGIN IMMEDIATE", "/* a */ -- b\n commit;", "END", "SAVEPOINT a",
 			"RELEASE a", "SET search_path = x", "SET LOCAL x = 1", "PRAGMA synchronous = OFF", "PREPARE TRANSACTION 'a'", "ATTACH 'x' AS y", "Start Transaction"} {
 			for name, send := range map[string]func(context.Context, sqlstore.Tx) error{
 				"Exec":     func(ctx context.Context, tx sqlstore.Tx) error { _, err := tx.ExecContext(ctx, text); return err },
@@ -252,6 +253,19 @@ func TestUpdateTxRunsAgain(t *testing.T) {
 			case lasting && (!errors.Is(err, store.ErrRetry) || runs != 11 || postings != 1):
 				t.Errorf("a deadlock for ever: %v after %d runs, %d postings", err, runs, postings)
 			}
+		}
+	})
+	t.Run("a deadlock that is swallowed comes again from the next statement", func(t *testing.T) {
+		l, runs := newLedger(t, sqlstore.Postgres), 0
+		err := l.Store.UpdateTx(t.Context(), func(ctx context.Context, tx sqlstore.Tx, _ store.Unit) error {
+			if runs++; runs == 1 {
+				_, _ = tx.ExecContext(ctx, "DO $$ BEGIN RAISE EXCEPTION 'deadlock' USING ERRCODE = '40P01'; END $$")
+			}
+			_, err := tx.ExecContext(ctx, "SELECT 1")
+			return err
+		})
+		if err != nil || runs != 2 {
+			t.Errorf("%v after %d runs", err, runs)
 		}
 	})
 	t.Run("a real deadlock", func(t *testing.T) {
