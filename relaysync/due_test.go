@@ -21,6 +21,27 @@ func TestARelayIsClaimedAtItsDueTime(t *testing.T) {
 	}
 }
 
+// A switch that stops relays refuses each claim, that of a lease which has ended too, and takes nothing of what has
+// begun.
+func TestAStopOfRelaysRefusesClaims(t *testing.T) {
+	for level, stops := range map[switches.Level]bool{0: false, switches.On: false, switches.Begin: true, switches.Send: true} {
+		for _, l := range []*log{start(t), start(t, claimed(t0))} {
+			at, fence := sec(3600), l.s.Timer.Lease.Fence
+			l.s.Level = level
+			if stops {
+				l.refused(switches.ErrOnHold, claimed(at))
+			} else if s := l.do(claimed(at)); s.Timer.Lease.Fence != fence+1 || s.Level != 0 {
+				t.Errorf("at %v: %+v", level, s)
+			}
+		}
+		l := start(t, claimed(t0))
+		l.s.Level = level
+		if s := l.do(finished(sec(1), 1, statemachine.Done, "")); s.Phase() != relaysync.PhaseClean {
+			t.Errorf("at %v a sync ends as %v", level, s.Phase())
+		}
+	}
+}
+
 // After a restore relays are started once none is clean: those that wait for a person, and those
 // that are deleted, keep nobody back.
 func TestRelaysAreStartedOnceNoneIsClean(t *testing.T) {

@@ -2,6 +2,7 @@ package swap_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -101,10 +102,15 @@ func TestTheHouseIsStopped(t *testing.T) {
 	}{{0, true, true}, {switches.On, true, true}, {switches.Begin, false, true}, {switches.All, false, false}, {switches.Send, false, false}} {
 		stopped := open.With(switches.State{Level: x.level})
 		s, sr, r, rr := begun(stopped)
+		owes := func(r *run[swap.Deposit]) []swap.Task { return r.p.NextDeposit(r.item, stopped, r.now).Tasks }
 		for name, y := range map[string]struct {
-			err error
-			may bool
-		}{"a send": {sr.try(s), x.sends}, "a refund": {rr.try(r), x.others}} {
+			owed []swap.Task
+			err  error
+			may  bool
+		}{"a send": {owes(sr), sr.try(s), x.sends}, "a refund": {owes(rr), rr.try(r), x.others}} {
+			if slices.ContainsFunc(y.owed, func(t swap.Task) bool { return t.Do == swap.Begin }) != y.may {
+				t.Errorf("at %v %s is owed: %+v", x.level, name, y.owed)
+			}
 			if (y.err == nil) != y.may || y.err != nil && !errors.Is(y.err, switches.ErrOnHold) {
 				t.Errorf("at %v %s: %v", x.level, name, y.err)
 			}

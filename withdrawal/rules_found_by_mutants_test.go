@@ -67,6 +67,21 @@ func TestAStopOfSendsHoldsABatch(t *testing.T) {
 	}
 }
 
+// A stop of sends asks for no broadcast, first or again, and a stop of what begins asks for both.
+func TestAStopOfSendsAsksForNoBroadcast(t *testing.T) {
+	s := states(t)
+	lost := run(t, s["confirming"], withdrawal.Missing{By: checker(t0), Tx: "tx1"})
+	for level, stops := range map[switches.Level]bool{0: false, switches.On: false, switches.Begin: false, switches.Send: true} {
+		for do, w := range map[withdrawal.Do]withdrawal.Withdrawal{withdrawal.DoBroadcast: s["prepared"], withdrawal.DoRebroadcast: lost} {
+			w.Level = level
+			step := policy.Next(w, map[bool]time.Time{true: t0, false: t0.Add(policy.Lease)}[do == withdrawal.DoBroadcast])
+			if slices.ContainsFunc(step.Actions, func(a withdrawal.Action) bool { return a.Do == do }) == stops || step.Party == 0 {
+				t.Errorf("%v at %v: %+v", do, level, step)
+			}
+		}
+	}
+}
+
 // What is due is offered as the switch has it: a stop holds up no refund, and a recovery does.
 func TestWhatASwitchLeavesDue(t *testing.T) {
 	for level, due := range map[switches.Level]string{0: "claim rebroadcast enqueue", switches.On: "claim rebroadcast enqueue",

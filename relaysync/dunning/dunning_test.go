@@ -10,6 +10,7 @@ import (
 	"github.com/settlehq/settle/relaysync/dunning"
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/statemachine/looplab/looplabtest"
+	"github.com/settlehq/settle/statemachine/switches"
 )
 
 func TestTablesAgreeWithLooplab(t *testing.T) {
@@ -142,6 +143,28 @@ func TestCharges(t *testing.T) {
 
 // A charge that never arrived is made again at once, not when it would have been
 // looked up.
+// A switch that stops charges refuses a new intent, and not the same one again nor its answer.
+func TestAStopOfChargesRefusesIntents(t *testing.T) {
+	for level, stops := range map[switches.Level]bool{0: false, switches.On: false, switches.Begin: true, switches.Send: true} {
+		x, out := open(t, dunning.Stripe), open(t, dunning.Stripe).do(intended(0, "i1/0"))
+		for _, a := range []*account{x, out} {
+			a.a.Charging(switches.State{Level: level}, t0)
+		}
+		if stops {
+			x.refused(switches.ErrOnHold, intended(0, "i1/0"))
+		} else {
+			x.do(intended(0, "i1/0"))
+		}
+		out.nothing(intended(0, "i1/0"))
+		out.do(answered(hour, "i1/0", statemachine.Done))
+	}
+	x := open(t, dunning.Stripe)
+	x.a.Charging(switches.State{Recovering: true, RecoveredAt: t0}, after(hour))
+	if !x.a.RecoveredAt.Equal(after(hour)) {
+		t.Errorf("while charges are recovering they are started at %v", x.a.RecoveredAt)
+	}
+}
+
 func TestNeverArrived(t *testing.T) {
 	for _, o := range []statemachine.Outcome{0, statemachine.Unknown} {
 		x := open(t, dunning.Stripe)

@@ -121,6 +121,16 @@ func TestWhatGoes(t *testing.T) {
 	})
 }
 
+func TestNoLiveProcessGoes(t *testing.T) {
+	var all []processes.Process
+	for i := range processes.MaxKept + 1 {
+		all = append(all, life(fmt.Sprint(i), "x", time.Hour, 0))
+	}
+	if gone := processes.Old(all, now, 10); len(gone) != 0 {
+		t.Errorf("%d that are alive go", len(gone))
+	}
+}
+
 func TestSeenAgain(t *testing.T) {
 	p := life("a", "x", 0, 0)
 	for _, tt := range []struct {
