@@ -87,6 +87,15 @@ func TestOutcomeOfACommit(t *testing.T) {
 	}
 }
 
+// After a commit whose end is unknown nothing more is written to the journal, since its lines may be there.
+func TestNothingIsToldAfterAnUnknownCommit(t *testing.T) {
+	unknown := fmt.Errorf("commit: %w", store.ErrUnknownCommit)
+	refused := []statemachine.JournalLine{{Actor: "olga", Role: "operator", Outcome: "illegal"}}
+	if err := new(Store).untold(t.Context(), refused, unknown); err != unknown { // a Store that has no database
+		t.Error(err)
+	}
+}
+
 func TestArrayAndJSONText(t *testing.T) {
 	b := new(batch)
 	b.add(1, []byte{0, 255}, `a"b\c,{}é`, nil, true)
