@@ -136,13 +136,13 @@ type (
 
 // Events of the watchers, by the worker that holds the wallet's slot.
 type (
-	// Looked is the look-up of a tick. It ends the watchers that the listing ends, and takes
-	// the lock where a refresh or a cancellation is due: [Change.Tick] says for which
-	// recipients. With an Error nothing was listed, and the due watchers are due again after
-	// REFRESH_INTERVAL. Key: a lock of the speaker that is later than Known. A Looked that is
-	// sent again takes no second lock. Its Tick says that the refresh is still owed, but not
-	// for whom or what to cancel: only the first answer says that, so the refresh is not
-	// counted.
+	// Looked is the look-up of a tick. It ends the watchers that the listing ends, and takes the lock
+	// where a refresh or a cancellation is due: [Change.Tick] says for which recipients. With an Error
+	// nothing was listed, and the due watchers are due again after REFRESH_INTERVAL.
+	//
+	// Key: a lock of the speaker that is later than Known. A Looked that is sent again takes no second
+	// lock. Its Tick says that the refresh is still owed, but neither for whom nor what to cancel,
+	// since only the first answer has these; so this refresh is not counted.
 	Looked struct {
 		By
 		Slot  int64

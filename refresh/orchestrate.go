@@ -28,7 +28,7 @@ type Slot struct {
 	XpubVan string
 	Number  int32
 	Lease   statemachine.Lease
-	// Ready: its round is done and it is of this process, which may give it back.
+	// Ready: this process has the slot, its round is done, and the process may give it back.
 	Ready bool
 	// Since is when this process got the slot. Due is when the wallet began, or will begin, to wait
 	// for its next round: the end of the last round, or the time at which its oldest work becomes

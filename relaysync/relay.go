@@ -27,7 +27,7 @@ type Relay struct {
 	Subdomain string // a DNS label
 	Status    Status `json:",omitzero"`
 	Config
-	Synced    bool   // the server has it as it is here, as far as is known
+	Synced    bool   // the server has the relay as it is here, as far as is known
 	SyncError string // of the last sync; trimmed, redacted, at most MaxError bytes
 	Revision  int64  // number of creations, updates and changes of the status
 	// Recreate is set by an operator. While it is set, every request is a POST. The next success that
@@ -60,7 +60,7 @@ type Config struct {
 // syncs it now.
 type Timer struct {
 	Generation int64     // number of due times that were set
-	Due        time.Time // zero: none. In syncing: it is to be synced once more
+	Due        time.Time // when the relay is to be synced; zero: never. In syncing: it is to be synced once more
 	Backoff    bool      // a failure set Due
 	Exhausted  bool      // retries exhausted; awaiting manual intervention
 	// Lease is the sync's: nothing is sent but under it.

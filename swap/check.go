@@ -102,12 +102,12 @@ func (i *Item) finally() bool {
 	return false
 }
 
-// contradicted: why more than one outbound may have paid is on file.
+// contradicted reports whether a discrepancy on file says why more than one outbound may have paid.
 func (i *Item) contradicted() bool {
 	return i.discrepant(DoublePayout, LateOutbound, SecondOutbound, PaidWhileQuarantined, Mismatch, Overpaid, PaidAndGivenBack)
 }
 
-// check is the half of both machines.
+// check checks what the two machines share.
 func (i *Item) check(x side) string {
 	landed, final, open, m := 0, 0, 0, x.money()
 	for k := range i.Intents {

@@ -174,12 +174,12 @@ var creditStages = [...]stage{
 type Credit struct {
 	Item
 	Status        CreditStatus `json:",omitzero"`
-	To            string       // the treasury account that got it
-	Owner         string       // who must own the asset that maps it; empty: nobody can, and it is refunded
-	Account       string       // the Solana account that is paid; pinned when the mapping is found
+	To            string       // the treasury account that got the amount
+	Owner         string       // who must own the asset that maps the credit; empty: nobody can, and the credit is refunded
+	Account       string       // the Solana account that is paid; it is fixed when the mapping is found
 	Confirmations uint64       // of the inbound transaction
-	CountedAt     time.Time    // when the latest count above zero was asked for: what was asked before does not make it vanish
-	GoneAt        time.Time    // when a complete look-up did not find it any more; zero while it is there. Nothing is begun meanwhile
+	CountedAt     time.Time    // when the latest count above zero was asked for; a Gone that was asked earlier does not count
+	GoneAt        time.Time    // when a complete look-up found no inbound transaction any more; zero while it is there
 	Collecting    bool         // refunded from collecting refund
 	SettledBy     int64        // Quarantined: the intent that was found to have paid after all; the move is not owed any more
 }

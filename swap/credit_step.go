@@ -94,7 +94,7 @@ func (x *creditSide) confirmations(s *step, e *Confirmations) error {
 		!back && c.GoneAt.IsZero() && (e.Count == c.Confirmations || min(e.Count, c.Confirmations) >= s.p.CreditConfirmations) &&
 			(c.Status != CreditPending || c.Terms.Frozen || e.Count < s.p.CreditConfirmations): // else the policy demands fewer since
 		s.later = true
-		if e.Count > 0 && !stale && asked.After(c.CountedAt) { // what is told late of before denies it no more
+		if e.Count > 0 && !stale && asked.After(c.CountedAt) { // a Gone that was asked for before this count does not count any more
 			c.CountedAt = asked
 			return s.note("it is there")
 		}
@@ -174,7 +174,7 @@ func (x *creditSide) mappingLooked(s *step, e *MappingLooked) error {
 	}
 	if !c.ripe(s.p) || c.Terms.micro(c.Amount) {
 		s.later = true
-		return nil // before that it stays pending receival, and a micro credit gets no mapping
+		return nil // before that the credit stays pending, and a credit that is too small gets no mapping
 	}
 	switch {
 	case e.Finding == MappingUnknown, !found && (e.Asked.Before(c.Entered) || e.Asked.After(s.by.At)):

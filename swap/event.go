@@ -24,12 +24,12 @@ type (
 		By
 		ID        string // of a credit in its one form, see [Credit]
 		Amount    uint64
-		From      string    // the one owner of the sources; empty if there are several. What can be no address counts as empty
-		Time      time.Time // of its block; one above By.At counts as By.At, and so does one that is zero or before 1970
+		From      string    // the owner of the sources; empty if there are several owners. A text that can be no address counts as empty
+		Time      time.Time // of its block; By.At counts instead if this is later, zero or before 1970
 		Success   bool
 		Finalized bool   // Solana
-		To        string // credit: the treasury account; empty if nobody knows it. What can be no address counts as empty
-		Owner     string // credit: who must own the asset that maps it; empty if nobody is named. What can be no address counts as empty
+		To        string // credit: the treasury account; empty if nobody knows it. A text that can be no address counts as empty
+		Owner     string // credit: who must own the asset that maps it; empty if nobody is named. A text that can be no address counts as empty
 		Control   Control
 	}
 	// Confirmations counts the confirmations of a credit's inbound transaction. Gone: a complete look-up no longer
@@ -316,9 +316,9 @@ type (
 	// or its intent is reopened if it was proved not to have paid; the look-up of the intent then finishes the item.
 	PaidBy struct {
 		By
-		Action Action `json:",omitzero"` // what it was for
+		Action Action `json:",omitzero"` // what the transaction was for
 		TxID   string
-		Amount uint64 // what it moved; 0 is what the action pays
+		Amount uint64 // what the transaction moved; 0: what the action pays
 		Reason string
 		Rival  string `json:",omitempty"` // as in Sighting
 	}

@@ -221,7 +221,7 @@ func (s *step) sighted(t *Sighting, asked time.Time) (err error) {
 		}
 		return s.conflict(t)
 	case t.Errored && in.Chain == Nexus && in.Landed() && !sameTx(in, t.TxID):
-		s.later = true // the other one with its reference has paid
+		s.later = true // another transaction with the same reference has paid
 		return nil
 	case t.Errored:
 		return s.failedOnChain(s.intent(in.Number), t, s.at(asked))
@@ -230,7 +230,7 @@ func (s *step) sighted(t *Sighting, asked time.Time) (err error) {
 	own := in.TxID == "" || sameTx(in, t.TxID)
 	if at := s.at(asked); own && at.After(in.SeenAt) && !in.Settled() && !s.item.denies(t.TxID) {
 		in.SeenAt = at
-		defer func() { // nothing else has come of it, and it is on file all the same
+		defer func() { // if the sighting changes nothing else, the new SeenAt is stored all the same
 			if err == nil && len(s.log) == 0 {
 				err = s.note(fmt.Sprintf("%s %d was seen", in.Action, in.Number))
 			}
@@ -238,13 +238,13 @@ func (s *step) sighted(t *Sighting, asked time.Time) (err error) {
 	}
 	switch {
 	case in.Filed && (s.foreign(t) || in.Claim == "" && t.Rival != "" && !s.names(t, s.item.ID)):
-		return s.conflict(t) // an operator was wrong: one outbound is one item's
+		return s.conflict(t) // the operator was wrong: a transaction belongs to one item
 	case !s.p.fits(in, t):
 		return s.conflict(t)
 	case !in.Landed():
 		in.TxID, in.SeenAt = t.TxID, later(in.SeenAt, s.at(asked))
 		return s.paid(in, t.Rival)
-	case !sameTx(in, t.TxID): // two with one reference
+	case !sameTx(in, t.TxID): // two transactions have one reference
 		return s.second(in, t.TxID, t.Rival, s.at(asked))
 	case s.p.final(t) && !in.Final:
 		if moved, err := s.reconcile(); moved || err != nil {

@@ -89,9 +89,9 @@ func (s *step) file(in Intent, rival string) {
 	s.item.Intents = append(s.item.Intents, in)
 }
 
-// claims takes the transaction of a filed intent for the item. If a rival item has the transaction already, the
-// conflict is recorded, and evidence is still accepted: both items look it up. If the transaction names neither, a
-// person says whose it is.
+// claims makes the item the owner of the transaction of a filed intent. If another item, the rival,
+// owns the transaction already, a discrepancy is recorded, and both items go on to look it up. If the
+// transaction itself names neither item, a person says which of the two it paid for.
 func (s *step) claims(in *Intent, rival string) {
 	switch {
 	case !in.Filed || in.Claim != "":

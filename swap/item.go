@@ -32,18 +32,18 @@ const (
 type Item struct {
 	ID     string
 	Amount uint64
-	From   string    // the sender, who is refunded; empty if there is no single one
+	From   string    // the sender, to whom a refund goes; empty if the transfer has no single sender
 	At     time.Time // its own time: of its block, in whole seconds
-	Stored time.Time // when it was first stored
+	Stored time.Time // when the item was first stored
 	// Entered is when it entered its status.
 	Entered time.Time
 	Version int64 // 1 at creation, +1 with each transition
 
 	Terms    Terms    // of its send; frozen when they first matter
-	Tried    bool     // since it entered its status somebody tried to move it on
+	Tried    bool     // somebody has tried to move the item on since it entered its status
 	Checked  bool     // the account was found usable; good for the next intent only
 	Attempts Attempts // failed or open intents, by action
-	Fees     uint64   // kept where it was processed as fees
+	Fees     uint64   // the amount kept, of an item that is processed as fees
 	// Reason is why it is refunded.
 	Reason RefundReason `json:",omitzero"`
 	Hold   Hold         `json:",omitzero"`
@@ -94,27 +94,27 @@ func (a Attempts) Of(action Action) int32 { return a[action-1] }
 type Intent struct {
 	Number      int64 // within the item, from 1, never used again; the key of Begun, Answered and Looked
 	Action      Action
-	Attempt     int32 // it was the attempt of this number
+	Attempt     int32 // number of the attempt among those of its action
 	Chain       Chain
 	Reference   uint64 // Nexus: unique over all items, from 1
 	Memo        string // Solana: exact
-	Destination string // empty in one that an operator filed
+	Destination string // who is paid; empty in an intent that an operator filed
 	Net, Fee    uint64
 	Signature   string    // Solana: signed before the intent was stored; empty in one that was filed
 	Raw         []byte    // Solana: the signed bytes, if the host keeps them
 	LastValid   uint64    // Solana: the last block height at which it can land
 	At          time.Time // commit: "sent at" for time-outs and cooldown
-	SendBy      time.Time // the sender must not hand it over from this moment on
+	SendBy      time.Time // from this moment on the sender must not hand the transaction over
 	Filed       bool      // it was not begun here: see [PaidBy]
 	// Claim names the transaction that a filed intent has for its item alone. Empty: another item has the
 	// transaction, the intent is proved not to have paid, or it was not filed.
 	Claim string
 
 	Outcome  statemachine.Outcome `json:",omitzero"` // zero and Unknown: open
-	TxID     string               // what the chain calls it, once known
-	Proof    Proof                `json:",omitzero"` // why it cannot have paid; zero: it may
-	Final    bool                 // it paid, and no reorganisation takes it back
-	ClosedAt time.Time            // the first answer or evidence that closed it
+	TxID     string               // the transaction's id on its chain, once known
+	Proof    Proof                `json:",omitzero"` // why the intent cannot have paid; zero: it may have
+	Final    bool                 // the intent has paid, and no reorganisation takes that back
+	ClosedAt time.Time            // when the first answer or evidence closed the intent
 	// SeenAt is when the latest word that the intent went out was asked for or said: a sighting, an answer, or a
 	// person's word; zero: nobody has said so. A look-up that denies it counts only if it was asked later, in whichever
 	// order the two arrive.
@@ -223,7 +223,7 @@ type Discrepancy struct {
 	Direction Direction `json:",omitzero"` // zero: of no item
 	Item      string
 	Kind      DiscrepancyKind `json:",omitzero"`
-	Key       string          // what makes it one: a transaction, an intent's number
+	Key       string          // tells it from others of its kind and item: a transaction, or the number of an intent
 	Chain     Chain           `json:",omitzero"`
 	TxID      string
 	Amount    uint64 // what moved
@@ -231,7 +231,7 @@ type Discrepancy struct {
 	Text      string // bounded
 	Actor     string
 	At        time.Time
-	ClosedBy  string // who dealt with it, or showed that it is not so
+	ClosedBy  string // who dealt with it, or whose evidence refuted it
 	ClosedAt  time.Time
 	// Firm is set for a Mismatch that no evidence closes any more: it was final when a chain showed it, a person has
 	// said what it is, or it is on Nexus and has the reference of no intent of the item.
@@ -265,21 +265,21 @@ func (d Discrepancy) Close(operator string, now time.Time) (Discrepancy, error) 
 type DiscrepancyKind = statemachine.Enum[discrepancyKind]
 
 const (
-	DoublePayout         DiscrepancyKind = iota + 1 // two outbounds of one item paid, both for good
-	LateOutbound                                    // one that was closed as failed, deferred or proved has paid
+	DoublePayout         DiscrepancyKind = iota + 1 // two outbounds of one item have paid, both finally
+	LateOutbound                                    // an intent that was closed as failed, deferred or proved has paid
 	Mismatch                                        // the vault paid something that names the item and is none of its intents
 	UnattributedOutbound                            // the vault paid something that names no item
 	PaidWhileQuarantined                            // a quarantined credit turned out to be paid
 	OutboundLost                                    // what a finished item rests on cannot land, or failed
 	InboundGone                                     // what came in has vanished
 	InboundChanged                                  // what came in was seen with other facts
-	SecondOutbound                                  // one intent was answered with two transactions; proof that one did not pay closes it
+	SecondOutbound                                  // two transactions were named for one intent; proof that one of them did not pay closes it
 	OwnSender                                       // a transfer between own accounts; no item
 	GapAccepted                                     // an operator gave up the inbound of a span of time
-	Contested                                       // the transaction that paid is on file for another item, too
+	Contested                                       // the transaction that paid the item is on file for another item too
 	Overpaid                                        // a person has paid more than was left of what came in
-	PaidAndGivenBack                                // it was paid or refunded for good, and an operator has given it back by hand, too
-	FinalDenied                                     // what was final is missing or has failed, by later evidence; seen final again it closes
+	PaidAndGivenBack                                // the item was paid or refunded finally, and an operator has given it back by hand too
+	FinalDenied                                     // a final outbound is missing or has failed by later evidence; seen final again it closes
 	InboundTooLarge                                 // more than MaxAmount came in at once; no item
 )
 

@@ -132,7 +132,7 @@ const (
 	Unprocessed Place = iota + 1 // under way
 	Processed                    // sent, or kept as a fee
 	Refunded                     // a refund has ended it
-	Quarantined                  // a move to the quarantine account ends it, or nothing could
+	Quarantined                  // a move to the quarantine account ends it, or no payment was possible
 )
 
 type place struct{}

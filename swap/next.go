@@ -315,7 +315,7 @@ func (s *step) schedule() {
 	if i.Version == s.old.Version && !(s.later && s.by.Role == Worker && s.p.due(i.CheckAt, s.by.At)) {
 		return
 	}
-	a := s.p.ask(i, s.side, Control{}) // a look back is owed when what it bars is due
+	a := s.p.ask(i, s.side, Control{}) // without the control row: a look-back is asked for once the action that waits for it is due
 	if i.Version != s.old.Version {
 		// with the version only, so that a look-up which finds nothing puts no alert off
 		i.OverdueAt = earlier(s.overdue(a), s.by.At.Add(s.p.Longest()))

@@ -116,7 +116,7 @@ func (s *step) requeue(e *Requeued) error {
 			"it may have been paid before the store was restored: first tell what RecoverDeposit or RecoverCredit makes of both histories")
 	}
 	if n, in := s.item.landed(); n > 0 {
-		s.settle(in) // of a double payout the other one stands
+		s.settle(in) // after a double payout the other outbound stands
 	}
 	s.loses(0)
 	s.item.Attempts[a-1] = 0
@@ -178,7 +178,7 @@ func (s *step) notSent(e *NotSent) error {
 	return s.unsent(s.intent(e.Number), e.Reason)
 }
 
-// unsent: an intent has not paid, says a person.
+// unsent takes a person's word that an intent has not paid.
 func (s *step) unsent(in *Intent, reason string) error {
 	if in.Open() {
 		return s.failed(in, Said, "not_sent: "+reason)

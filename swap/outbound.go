@@ -174,13 +174,13 @@ func (s *step) answer(e *Answered) error {
 		return nil // closed, a person's word, said before, or not to be believed any more
 	case e.Outcome == statemachine.Done && slices.ContainsFunc(s.item.Intents, func(f Intent) bool { return f.landedAs(in.Chain, e.TxID) }):
 		if !in.Open() {
-			return nil // a person has filed it, and it is one payment
+			return nil // a person has filed the same transaction: it is one payment
 		}
 		return s.failed(s.intent(e.Number), 0, "its transaction was filed")
 	}
 	in = s.intent(e.Number)
 	if s.fenced(e.Fence) == nil && in.SendBy.After(s.by.At) {
-		in.SendBy, in.Missed, in.MissedAt = s.by.At, 0, s.by.At // the sender is done with it, a call of its own may be under way
+		in.SendBy, in.Missed, in.MissedAt = s.by.At, 0, s.by.At // the sender is done, though one of its calls may be under way
 	}
 	text := func(what string) string { return fmt.Sprintf("%s %d %s: %s", in.Action, in.Number, what, e.Reason) }
 	switch e.Outcome {
@@ -241,7 +241,7 @@ func (s *step) stop(kind HoldKind, reason string) {
 func (s *step) paid(in *Intent, rival string) error {
 	late := !in.Open()
 	s.claims(in, rival)
-	for k := range s.item.Intents { // an operator has filed it, too, who did not know that it is this one
+	for k := range s.item.Intents { // an operator has filed the same transaction too, and did not know that it is this intent's
 		if d := &s.item.Intents[k]; d != in && d.Filed && d.Open() && d.Chain == in.Chain && sameTx(d, in.TxID) {
 			d.Outcome, d.Proof, d.ClosedAt = statemachine.Failed, Negative, s.by.At
 		}
@@ -249,9 +249,9 @@ func (s *step) paid(in *Intent, rival string) error {
 	in.Outcome, in.Proof = statemachine.Done, 0
 	if g := s.side.stage(); s.item.Lost == in.Number || g.finished() && g.awaits == in.Action {
 		if c, ok := s.side.(*creditSide); ok && s.item.Lost != in.Number && c.c.SettledBy == s.item.Lost {
-			c.c.SettledBy = 0 // what settled it was lost: the move is waited for
+			c.c.SettledBy = 0 // the outbound that settled it is lost: the move is waited for
 		}
-		s.loses(0) // it was not lost, or another one has taken its place
+		s.loses(0) // the intent was not lost, or another one has taken its place
 	}
 	if s.item.Hold.Kind == ByPolicy {
 		s.free() // it can land after all

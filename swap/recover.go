@@ -12,7 +12,7 @@ import (
 type History struct {
 	Chain    Chain
 	Outbound []Sighting
-	View     View // how much it covers; the zero View says nothing of what is missing
+	View     View // how much the scan covers; with the zero View it proves no absence
 }
 
 // RecoverDeposit returns the events that follow from complete scans for a stored deposit: its outbounds, a look-up of

@@ -12,8 +12,8 @@ import (
 // [At - window, At): its start is in it, its end is not.
 type Stats struct {
 	At time.Time
-	// Deposits and Credits are how many unprocessed items have a status, and
-	// how many entered a final one in the window.
+	// Deposits and Credits count, by status, the unprocessed items, and the items that entered a status
+	// that ends them in the window.
 	Deposits map[DepositStatus]int64
 	Credits  map[CreditStatus]int64
 	// DepositDwell and CreditDwell are for how long the unprocessed items of a
@@ -32,7 +32,7 @@ type Stats struct {
 	Held           int64     // unprocessed
 	Overdue        int64     // in any table, see [Item.Overdue]
 	Discrepancies  int64     // that nobody has dealt with
-	OldestScan     time.Time // up to when the history that is behind most was read, see [Waterline].Seen; zero: none was
+	OldestScan     time.Time // up to when the history was read that is furthest behind, see [Waterline].Seen; zero: none was read
 	// Unread are the histories that were never read whole, in a store where swaps have begun: it
 	// has a backlog, or [Control.Restored] was said, or another history was read.
 	Unread []string
@@ -42,7 +42,7 @@ type Stats struct {
 	Processed   int64 // as fees included
 	Refunded    int64
 	Quarantined int64
-	GivenBack   int64 // by hand, in the window, by when that was said: see [Settled]
+	GivenBack   int64 // items for which an operator said in the window that they were given back by hand: see [Settled]
 }
 
 // Tally adds up items to [Stats].

@@ -164,8 +164,9 @@ func (c *step) receive(i Invoice, entry string, at time.Time, on Trigger) error 
 	case is == InvoiceOpen:
 		i.PaidAt = at
 	case pays:
-		// What an operator saw to while it paid was its difference to what is owed: now all
-		// of it is over, and how much of it was given back no record says.
+		// While a payment counted as the one that paid, an operator paid back only its difference to
+		// what is owed, and acknowledged that. Now another payment counts, so all of this one is to be
+		// paid back. The record does not say how much of it was paid back before.
 		if i.Amount > 0 {
 			i.Repaid = i.Repaid.without(payer)
 		}

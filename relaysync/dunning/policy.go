@@ -11,9 +11,9 @@ import (
 // [Policy.Validate].
 type Policy struct {
 	Grace       time.Duration // age of the oldest open invoice at which the tenant is churned
-	FreshGrace  time.Duration // age before which no message is sent: it is surfaced in-app first
+	FreshGrace  time.Duration // age of an invoice before which no message is sent, since the tenant sees it in the app first
 	NoticeEvery time.Duration // least time between two messages about one invoice
-	ChargeAgain time.Duration // from the intent of a charge that failed, or never arrived a second time, to the next one
+	ChargeAgain time.Duration // pause from the intent of a charge that failed, or that a second look-up did not find, to the next charge
 	// Tick is the longest time between two steps while something is open. While steps come more than
 	// one Tick after they were due, no age grows. Tick is also the pause after Deferred, and the first
 	// pause after Unknown, which grows to ChargeAgain.

@@ -29,8 +29,8 @@ type Tenant struct {
 	Since         time.Time // counts instead of ReinstatedAt where it is set, see Invoice.Since
 	PaymentError  string    // of the latest charge that failed; bounded
 	Notice        string    // key of the latest intent of a message
-	NoticeBy      string    // whose intent that was: nobody else sends it, or answers; empty: it is answered
-	NoticeAfter   time.Time // no message before, after one that was not sent; nothing at all, while one is on its way
+	NoticeBy      string    // the actor of that intent, who alone sends the message and answers; empty: it is answered
+	NoticeAfter   time.Time // no message is sent before, after one that failed; while a message is on its way, nothing else is done before
 	// DueAt is when to take the next step; zero: nothing is owed. It is outside the version.
 	DueAt     time.Time
 	Version   int64
@@ -44,8 +44,8 @@ type Invoice struct {
 	Amount    int64 // what is owed, in base units
 	Issued    int64 // Amount as it was issued; -1: it was stored before this was kept
 	CreatedAt time.Time
-	// Since counts instead of CreatedAt where it is set: that date moved with a clock that
-	// jumped, and past time in which no step was taken. Zero: CreatedAt counts. See [StepBegun].
+	// Since counts instead of CreatedAt where it is set. It is CreatedAt moved by the jumps of the
+	// clock, and by the time in which no step was taken. Zero: CreatedAt counts. See [StepBegun].
 	Since        time.Time
 	PaidAt       time.Time // when the first payment in full became known
 	VoidedAt     time.Time
@@ -53,10 +53,10 @@ type Invoice struct {
 	Method       Method    `json:",omitzero"` // how it was paid
 	PaymentError string    // of the latest charge that failed; bounded
 
-	Attempts     int32     // the number in Key; it grows with a proof that a charge failed, and where another one is made instead
+	Attempts     int32     // the number in Key; it grows where the next charge needs another key, see Key
 	Charge       Charge    `json:",omitzero"`
 	ChargeKey    string    // of the latest charge
-	ChargeBy     string    // whose intent that was: nobody else makes it
+	ChargeBy     string    // the actor of that intent, who alone makes the charge
 	ChargeAt     time.Time // when its intent was stored; where a clock that was ahead said when, the next step of the right one
 	ChargeAmount int64
 	ChargeMethod Method    `json:",omitzero"`

@@ -144,8 +144,8 @@ func (x *explorer[S, K]) out(state uint32) (from, to int) {
 	return from, x.bounds[state]
 }
 
-// components calls found with each strongly connected component of the states, whose region is
-// one: Tarjan's algorithm, without recursion.
+// components calls found with each strongly connected component of the given states, all of which
+// belong to one region. It is Tarjan's algorithm, without recursion.
 func (x *explorer[S, K]) components(states, region []uint32, found func([]uint32)) {
 	type frame struct {
 		state uint32

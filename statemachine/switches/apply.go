@@ -59,8 +59,8 @@ type (
 		// somebody has said what was lost. The service fills in both.
 		All   Switch
 		Moved bool `json:",omitzero"`
-		// Unsettled is why the recovery of the scope must not end yet, nil if it may; the
-		// service brings it. Nothing overrides it.
+		// Unsettled is why the recovery of the scope must not end yet; nil if it may. The service sets
+		// it, and no field of the event overrides it.
 		Unsettled error `json:"-"`
 	}
 	// Recovering says, of an operator or the system, that the database was put back to an earlier

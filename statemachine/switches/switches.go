@@ -11,9 +11,8 @@ import (
 	"github.com/settlehq/settle/statemachine"
 )
 
-// Level is how far a scope is stopped. A higher level stops more, so that levels are
-// compared with <. Zero, of a scope without a row, is below [On] and stops as
-// little.
+// Level is how far a scope is stopped. A higher level stops more, so levels are compared with <. A
+// scope without a row has the level zero, which stops nothing, like [On].
 // Values: On, Begin, All, Send.
 type Level = statemachine.Enum[level]
 

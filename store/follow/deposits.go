@@ -28,11 +28,11 @@ type DepositFunc func(ctx context.Context, tx sqlstore.Tx, unit store.Unit, fact
 // come back. It runs until ctx ends (nil) or the consumer stops, as [Run] does. Package utxo has the rules that say
 // what a deposit is, and when it is credited, shaken and reversed: [utxo.DepositPolicy].
 //
-// The lines of the log put outputs on file, in a table of their own; so do blocks, a rescan, and an owner who is
-// announced late. Each deposit on file is looked at again at each new tip, since depth grows without a line. It is
-// judged by what is stored in the transaction of the posting: the deposit's row moves in the commit of fn, from the
-// state and the round that were read. A block that leaves the chain at that moment writes a line, which makes the
-// deposit be looked at once more. Nothing is posted for a reorganisation that brings a deposit back.
+// An output is put on file, in a table of its own, when a line of the log, a block or a rescan shows it, or when its
+// owner is announced. Each deposit on file is looked at again at each new tip, since its depth grows without a line.
+// The rules judge it by what the transaction of the posting reads: in the commit of fn the deposit's row moves from
+// the state and the round that were read. If a block leaves the chain at that moment, its line makes Deposits look at
+// the deposit once more. Nothing is posted when a reorganisation brings a deposit back.
 //
 // The consumer's Name is [DepositsName] and its Domains are the wallets, whatever c says, since two such consumers
 // would divide the deposits between them. From may be zero, which is Beginning: DepositPolicy.From, and not Now, keeps
