@@ -35,9 +35,10 @@ type jobs interface {
 
 // pool is a database for both, with a schema for each queue.
 type pool struct {
-	t  testing.TB
-	db *sql.DB       // ours
-	px *pgxpool.Pool // the peer's
+	t   testing.TB
+	db  *sql.DB       // ours
+	px  *pgxpool.Pool // the peer's
+	url string
 }
 
 const connections = 16
@@ -50,17 +51,7 @@ func newPool(t testing.TB) *pool {
 	}
 	db.SetMaxIdleConns(connections)
 	t.Cleanup(func() { db.Close() })
-	config, err := pgxpool.ParseConfig(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	config.MaxConns = connections
-	px, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(px.Close)
-	return &pool{t, db, px}
+	return &pool{t, db, openPool(t, url), url}
 }
 
 // withdrawals are our queue: the smallest complete job is a claimed execution
@@ -103,21 +94,26 @@ func as(role withdrawal.Role) withdrawal.By { return withdrawal.By{Actor: role.S
 
 func (w *withdrawals) fill(ctx context.Context, n int) error {
 	for ; n > 0; n -= 1000 {
-		commands := make([]store.WithdrawalCommand, min(n, 1000))
-		for i := range commands {
-			request := uuid.New()
-			commands[i] = store.WithdrawalCommand{Request: request, Events: []withdrawal.Event{
-				withdrawal.Submitted{By: as(withdrawal.System), Request: request, User: uuid.New(), Asset: onChain, Chain: onChain,
-					ToAddress: "0xABC", Amount: "1", Decimals: 18},
-				withdrawal.Approved{By: as(withdrawal.Approver)},
-				withdrawal.Enqueued{By: as(withdrawal.System), Job: uuid.New(), AssetOnChain: onChain, Priority: withdrawal.Normal},
-			}}
-		}
-		if _, err := w.DoAll(ctx, commands...); err != nil {
+		if _, err := w.DoAll(ctx, enqueued(min(n, 1000))...); err != nil {
 			return err
 		}
 	}
 	return w.settled(ctx, w.schema)
+}
+
+// enqueued are commands for new requests.
+func enqueued(n int) []store.WithdrawalCommand {
+	commands := make([]store.WithdrawalCommand, n)
+	for i := range commands {
+		request := uuid.New()
+		commands[i] = store.WithdrawalCommand{Request: request, Events: []withdrawal.Event{
+			withdrawal.Submitted{By: as(withdrawal.System), Request: request, User: uuid.New(), Asset: onChain, Chain: onChain,
+				ToAddress: "0xABC", Amount: "1", Decimals: 18},
+			withdrawal.Approved{By: as(withdrawal.Approver)},
+			withdrawal.Enqueued{By: as(withdrawal.System), Job: uuid.New(), AssetOnChain: onChain, Priority: withdrawal.Normal},
+		}}
+	}
+	return commands
 }
 
 // settled brings the statistics of the tables that were filled up to date, so
@@ -299,7 +295,7 @@ func BenchmarkJobs(b *testing.B) {
 			p, ctx := newPool(b), b.Context()
 			var r *riverJobs
 			var w *withdrawals
-			race(b, unit{"us/job", time.Microsecond}, func() (err error) {
+			race(b, unit{"us/job", time.Microsecond, nil}, func() (err error) {
 				if r != nil {
 					if err := r.client.Stop(ctx); err != nil {
 						return err

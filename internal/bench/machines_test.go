@@ -158,7 +158,7 @@ func BenchmarkRefusal(b *testing.B) {
 
 func against(b *testing.B, ours, looplab, stateless func() error) {
 	for _, peer := range []side{{"looplab", firings, looplab}, {"stateless", firings, stateless}} {
-		b.Run(peer.name, func(b *testing.B) { race(b, unit{"ns", time.Nanosecond}, nil, peer, side{"ours", firings, ours}) })
+		b.Run(peer.name, func(b *testing.B) { race(b, unit{"ns", time.Nanosecond, nil}, nil, peer, side{"ours", firings, ours}) })
 	}
 }
 

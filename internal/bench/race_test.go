@@ -24,6 +24,7 @@ type side struct {
 type unit struct {
 	name string
 	time.Duration
+	server func() time.Duration // the processor time of a server that works for both, or nil
 }
 
 // race runs the peer and ours in turn, with another one first in every round,
@@ -44,10 +45,10 @@ func race(b *testing.B, u unit, prepare func() error, peer side, ours ...side) {
 			i = (i + round) % len(sides)
 			runtime.GC() // what the others left behind
 			b.StartTimer()
-			start, cpu := time.Now(), processorTime(b)
+			start, cpu := time.Now(), processorTime(b, u)
 			err := sides[i].run()
 			d := time.Since(start)
-			cpu = processorTime(b) - cpu
+			cpu = processorTime(b, u) - cpu
 			b.StopTimer()
 			if err != nil {
 				b.Fatalf("%s: %v", sides[i].name, err)
@@ -67,13 +68,17 @@ func race(b *testing.B, u unit, prepare func() error, peer side, ours ...side) {
 	}
 }
 
-// processorTime is what this process has used.
-func processorTime(b *testing.B) time.Duration {
+// processorTime is what this process has used, and a server beside it.
+func processorTime(b *testing.B, u unit) time.Duration {
 	var used syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
 		b.Fatal(err)
 	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	all := time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	if u.server != nil {
+		all += u.server()
+	}
+	return all
 }
 
 // ratio is the median of the rounds' ratios.

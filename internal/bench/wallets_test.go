@@ -30,8 +30,8 @@ func TestWallets(t *testing.T) {
 }
 
 var (
-	microsPerTx = unit{"us/tx", time.Microsecond}
-	micros      = unit{"us/op", time.Microsecond}
+	microsPerTx = unit{"us/tx", time.Microsecond, nil}
+	micros      = unit{"us/op", time.Microsecond, nil}
 )
 
 // BenchmarkWallets has wallets of transactions with two coins each, ten in a
