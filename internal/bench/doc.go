@@ -21,8 +21,11 @@
 //   - jobs_test.go: withdrawals through store/worker, with their audit trail,
 //     against River, both on PostgreSQL, which is found or started as in the tests
 //     of the root module. A cluster that was started does not synchronise.
+//   - pay_test.go: the life of a withdrawal on PostgreSQL against hand_test.go, a
+//     lean layout with the same rows, keys, audit and commits and no library. The
+//     processor time is that of both processes, ours and the server's.
 //
-// A withdrawal with its five durable commits against hand-written SQL is in the
+// A withdrawal with its five durable commits against hand-written SQL on our tables, on SQLite, is in the
 // root module: BenchmarkWithdrawal and BenchmarkWithdrawalByHand of
 // store/sqlstore.
 package bench

@@ -177,10 +177,10 @@ func TestPay(t *testing.T) {
 	}
 }
 
-// BenchmarkPay pays in groups of 100 and one by one. A connection has paid ten groups before, or the
+// BenchmarkPayJobs pays in groups of 100 and one by one. A connection has paid ten groups before, or the
 // plans of its statements would be most of what is measured. The processor time is that of the
 // server too.
-func BenchmarkPay(b *testing.B) {
+func BenchmarkPayJobs(b *testing.B) {
 	for _, c := range []struct{ n, group, workers int }{{8000, 100, 8}, {4000, 100, 1}, {800, 1, 8}, {400, 1, 1}} {
 		b.Run(fmt.Sprintf("groups=%d/workers=%d", c.group, c.workers), func(b *testing.B) {
 			p, ctx := newPool(b), b.Context()
