@@ -121,27 +121,35 @@ var (
 	keptTime = regexp.MustCompile(`\{kept [^}]*\}`)
 )
 
-func (s syntax) statement(st *statement, once columns) string {
-	text := st.text
+// unmarked is a text with its marks replaced, but for those of a batch.
+func (s syntax) unmarked(text string) string {
 	text = walkStep.ReplaceAllStringFunc(text, func(step string) string {
 		return s.lateral("walk w", step[len("{walk "):len(step)-1])
 	})
-	text = keptTime.ReplaceAllStringFunc(text, func(at string) string { return s.asKept(at[len("{kept ") : len(at)-1]) })
-	scalars := 0
-	for strings.Contains(text, "$"+strconv.Itoa(scalars+1)) {
-		scalars++
+	return keptTime.ReplaceAllStringFunc(text, func(at string) string { return s.asKept(at[len("{kept ") : len(at)-1]) })
+}
+
+// scalars is how many scalar parameters a statement has.
+func (st *statement) scalars() (n int) {
+	for strings.Contains(st.text, "$"+strconv.Itoa(n+1)) {
+		n++
 	}
+	return n
+}
+
+func (s syntax) statement(st *statement, once columns) string {
+	text, scalars := s.unmarked(st.text), st.scalars()
 	switch {
 	case st.rows != "" && s.Dialect == SQLite && once&severalRows != 0:
 		text = values(text, st.rows, scalars, together, once)
 	case st.rows != "" && s.Dialect == SQLite:
 		text = values(text, st.rows, scalars, 1, 0)
 	case st.rows != "":
-		text = strings.Replace(text, "{rows}", s.set(st.rows, scalars, st.once, once), 1)
+		text = strings.Replace(text, "{rows}", s.set(st.rows, scalars, st.once, once, ""), 1)
 	case st.set != "":
-		text = strings.Replace(text, "{set}", s.set(st.set, scalars, st.once, once), 1)
+		text = strings.Replace(text, "{set}", s.set(st.set, scalars, st.once, once, ""), 1)
 	case st.each != "":
-		text = s.lateral(s.set(st.each, scalars, st.once, once), text)
+		text = s.lateral(s.set(st.each, scalars, st.once, once, ""), text)
 	}
 	return s.expand(text)
 }
@@ -223,8 +231,9 @@ func values(text, list string, scalars, n int, once columns) string {
 
 // set is the row source of a batch: arrays, and single values for columns that are the same in all rows; on SQLite
 // JSON. Its LIMIT does not limit, but makes PostgreSQL expect few rows. Otherwise PostgreSQL plans for tables as small
-// as they are now, keeps the plan, and for more rows reads the whole table instead of looking each row up.
-func (s syntax) set(list string, scalars int, limited bool, once columns) string {
+// as they are now, keeps the plan, and for more rows reads the whole table instead of looking each row up. PostgreSQL
+// takes the rows only under the condition where, if that is not empty.
+func (s syntax) set(list string, scalars int, limited bool, once columns, where string) string {
 	var all, arrays, names []string
 	for i, c := range strings.Split(list, ", ") {
 		name, kind, _ := strings.Cut(c, " ")
@@ -244,12 +253,12 @@ func (s syntax) set(list string, scalars int, limited bool, once columns) string
 			all = append(all, value+" AS "+name)
 		}
 	}
-	source := ""
+	source := where
 	switch {
 	case s.Dialect == SQLite:
 		source = fmt.Sprintf(" FROM json_each($%d)", scalars+1)
 	case arrays != nil:
-		source = " FROM unnest(" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + ")"
+		source = " FROM unnest(" + strings.Join(arrays, ", ") + ") AS u(" + strings.Join(names, ", ") + ")" + where
 		if limited {
 			source += " LIMIT (SELECT NULL::bigint)"
 		}

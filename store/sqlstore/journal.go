@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -73,14 +74,9 @@ func (j journalRecords) insert(lines []statemachine.JournalLine) (err error) {
 		}
 		journalTable.insertRow(rows, &l)
 	}
-	n, err := j.write(writeJournal[j.store.Dialect], rows)
-	if err == nil && n == 0 && rows.len() > 0 {
-		err = store.ErrRestored
-	}
-	if err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
-	return nil
+	return j.later(stage{statement: writeJournal[j.store.Dialect], rows: rows,
+		few:    func(int64) error { return fmt.Errorf("journal: %w", store.ErrRestored) },
+		failed: func(err error) error { return fmt.Errorf("journal: %w", err) }})
 }
 
 // tells reports whether the transaction is to be committed with only the journal lines that are kept of it, see
@@ -91,7 +87,7 @@ func (t *tx) tells(err error) bool {
 		return false
 	}
 	t.pending = nil
-	return journalRecords{t}.insert(lines) == nil
+	return cmp.Or(journalRecords{t}.insert(lines), t.settle()) == nil
 }
 
 // lateJournal is how long the lines of a transaction that was undone are tried to be kept.

@@ -23,6 +23,7 @@ var listed = map[string]any{
 	"activityTable":           &activityTable,
 	"addBalances":             &addBalances,
 	"addCounts":               &addCounts,
+	"addReserved":             &addReserved,
 	"aheadWallets":            &aheadWallets,
 	"allConsumers":            &allConsumers,
 	"allLeases":               &allLeases,

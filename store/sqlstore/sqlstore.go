@@ -99,7 +99,7 @@ type Store struct {
 	db     *sql.DB
 	dials  *dials
 	opts   Options
-	texts  sync.Map // *statement -> *texts
+	texts  sync.Map // *statement -> *texts, and of several *fusedTexts
 	writer *pool    // SQLite
 	reader *pool
 	unread unread

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"slices"
@@ -122,10 +123,14 @@ func (t *table[R]) writeNew(x *tx, rows *batch) error {
 	if err != nil || n == int64(rows.len()) {
 		return err
 	}
-	if err := t.holders(x, t.insertOne.rows, rows); err != nil {
-		return err
+	return t.fewNew(x, rows)(n)
+}
+
+// fewNew says why not all of some rows were inserted.
+func (t *table[R]) fewNew(x *tx, rows *batch) func(int64) error {
+	return func(n int64) error {
+		return cmp.Or(t.holders(x, t.insertOne.rows, rows), want(rows.len(), n, t.name))
 	}
-	return want(rows.len(), n, t.name)
 }
 
 // locking is the statement of lockInOrder.
@@ -176,6 +181,11 @@ func (t *table[R]) compareAndSwap(x *tx, st *statement, rows *batch) error {
 		return err
 	}
 	return t.refused(x, st, rows)
+}
+
+// swapLater is writeChanged or writeTouched that may wait, see [tx.later].
+func (t *table[R]) swapLater(x *tx, st *statement, rows *batch) error {
+	return x.later(stage{statement: st, rows: rows, few: func(int64) error { return t.refused(x, st, rows) }})
 }
 
 // refused says why rows were not written: of versions, unique rules, fences and

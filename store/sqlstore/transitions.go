@@ -17,6 +17,9 @@ const (
 	base = "(SELECT b.base FROM @settle_places b ORDER BY b.n DESC LIMIT 1)"
 	// generation is how often the database was put back, see Restored.
 	generation = "(SELECT g.generation FROM @settle_places g ORDER BY g.n DESC LIMIT 1)"
+	// overtaken is whether a transaction with a higher number than ours has ended: only then a line that
+	// can be read has a higher horizon. A statement that is its transaction's first write never is.
+	overtaken = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint > pg_current_xact_id()::text::bigint"
 	// restored is whether a line has a higher number than any transaction that this
 	// server has begun: another server wrote it, and the database is a copy. Lines that
 	// can be read are of transactions that have ended, below xmax, or of this one.
@@ -36,7 +39,8 @@ var writeTransitions = map[Dialect]*statement{
 	Postgres: {once: true, rows: transitionRows,
 		text: "INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) " +
 			"SELECT greatest((SELECT " + base + " + pg_current_xact_id()::text::bigint), (SELECT p.horizon FROM @transitions p " +
-			"WHERE r.version > 1 AND p.machine = r.machine AND p.id = r.id ORDER BY p.version DESC LIMIT 1)), " + columnNames(transitionRows, "r.") +
+			"WHERE r.version > 1 AND (SELECT " + overtaken + ") AND p.machine = r.machine AND p.id = r.id " +
+			"ORDER BY p.version DESC LIMIT 1)), " + columnNames(transitionRows, "r.") +
 			" FROM {rows} WHERE $1 = (SELECT " + generation + ") AND NOT (SELECT " + restored + ") AND NOT {newer}"},
 }
 
@@ -51,14 +55,9 @@ func logTransitions[ID comparable](t *tx, log []statemachine.Transition[ID]) err
 		l := &log[i]
 		rows.add(l.Machine, fmt.Sprint(l.ID), l.Version, l.From, l.Trigger, l.To, l.At, l.Actor, l.Role, l.Trace, l.Reason, l.Data)
 	}
-	n, err := t.write(writeTransitions[t.store.Dialect], rows, t.store.generation)
-	if err == nil && n == 0 {
-		err = cmp.Or(t.mayWrite(), store.ErrRestored)
-	}
-	if err != nil {
-		return fmt.Errorf("audit trail: %w", err)
-	}
-	return nil
+	named := func(err error) error { return fmt.Errorf("audit trail: %w", err) }
+	return t.later(stage{statement: writeTransitions[t.store.Dialect], rows: rows, scalars: []any{t.store.generation}, failed: named,
+		few: func(int64) error { return named(cmp.Or(t.mayWrite(), store.ErrRestored)) }})
 }
 
 var isNewer = statement{text: "SELECT {newer}"}

@@ -88,6 +88,7 @@ type tx struct {
 	wrote   bool                       // a statement was sent that may have written
 	pending []func() error             // delayed writes
 	writing bool                       // they are being carried out
+	stages  []stage                    // writes of theirs that are sent together, see later
 	looked  bool                       // the caller has read, and would read anew in another transaction
 	loaded  loadedTxs                  // what package utxo has read, see wallets.go
 	stale   string                     // the record and the old version that a refused save had
@@ -137,7 +138,7 @@ func (t *tx) save(name string, write func() error) error {
 func (t *tx) flush() error {
 	writes, was := t.pending, t.writing
 	t.pending, t.writing = nil, true
-	for _, write := range writes {
+	for _, write := range append(writes, t.settle) {
 		if t.err != nil {
 			break
 		}
@@ -236,6 +237,9 @@ func (t *tx) read(st *statement, set *batch, scan func(*sql.Rows) error, scalars
 // many rows it changed.
 func (t *tx) write(st *statement, rows *batch, scalars ...any) (int64, error) {
 	t.wrote = true
+	if err := t.settle(); err != nil {
+		return 0, err
+	}
 	if rows == nil || t.store.Dialect == Postgres {
 		text, args, err := t.bind(st, rows, scalars)
 		if err != nil {

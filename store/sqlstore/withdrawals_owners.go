@@ -71,18 +71,13 @@ func walletCells(w *withdrawal.HotWallet) (cells []any, next func()) {
 
 // insertNonces gives nonces to jobs. A job may have its own again.
 func (s *changeset) insertNonces() error {
-	if s.nonces.len() == 0 {
-		return nil
-	}
-	n, err := s.tx.write(&insertNonces, &s.nonces)
-	if err != nil || n == int64(s.nonces.len()) {
-		return err
-	}
-	filler, err := s.nonceTaken()
-	if err != nil || filler == "" {
-		return err
-	}
-	return usedBy(filler)
+	return s.later(stage{statement: &insertNonces, rows: &s.nonces, few: func(int64) error {
+		filler, err := s.nonceTaken()
+		if err != nil || filler == "" {
+			return err
+		}
+		return usedBy(filler)
+	}})
 }
 
 // nonceTaken is the error of the first nonce that another job has, else the hash of
@@ -123,20 +118,15 @@ func (s *changeset) pays(chain uuid.UUID, hash string, byOutput bool, output uin
 // insertPayments gives transactions to requests. A request may have its own
 // again.
 func (s *changeset) insertPayments() error {
-	if s.payments.len() == 0 {
-		return nil
-	}
-	n, err := s.tx.write(&insertPayments, &s.payments)
-	if err != nil || n == int64(s.payments.len()) {
-		return err
-	}
-	set := new(batch)
-	for i := 0; i < len(s.payments.values); i += s.payments.width {
-		if row := s.payments.values[i : i+s.payments.width]; row[3] != nil {
-			set.add(row...)
+	return s.later(stage{statement: &insertPayments, rows: &s.payments, few: func(int64) error {
+		set := new(batch)
+		for i := 0; i < len(s.payments.values); i += s.payments.width {
+			if row := s.payments.values[i : i+s.payments.width]; row[3] != nil {
+				set.add(row...)
+			}
 		}
-	}
-	return s.paidTo(set)
+		return s.paidTo(set)
+	}})
 }
 
 // paidTo returns the error of the first row that is another request's.

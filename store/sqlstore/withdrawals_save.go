@@ -137,6 +137,7 @@ func (s *changeset) write() error {
 		return s.taken
 	}
 	return inTurn(
+		s.tx.settle,
 		func() error { return s.batches.lockAndWrite(s.tx) },
 		func() error {
 			return s.writeAll("withdrawal batch transactions", writing{&batchTxTable.insertOne, &s.versions})
@@ -145,25 +146,22 @@ func (s *changeset) write() error {
 			return jobTable.lockInOrder(s.tx, writing{&jobTable.updateOne, &s.jobs}, writing{&jobTable.touchOne, &s.touch},
 				writing{&jobTable.updateOne, &s.taking})
 		},
-		func() error { return jobTable.writeChanged(s.tx, &s.jobs) },
-		func() error { return jobTable.writeTouched(s.tx, &s.touch) },
-		func() error { return jobTable.writeChanged(s.tx, &s.taking) },
+		func() error { return jobTable.swapLater(s.tx, &jobTable.updateOne, &s.jobs) },
+		func() error { return jobTable.swapLater(s.tx, &jobTable.touchOne, &s.touch) },
+		func() error { return jobTable.swapLater(s.tx, &jobTable.updateOne, &s.taking) },
 		func() error {
 			return requestTable.lockInOrder(s.tx, writing{&requestTable.updateOne, &s.requests}, writing{&requestTable.touchOne, &s.touchRequests})
 		},
-		func() error {
-			return s.writeAll("withdrawal requests", writing{&requestTable.insertOne, &s.newRequests}, writing{&requestTable.updateOne, &s.requests})
-		},
-		func() error { return requestTable.writeTouched(s.tx, &s.touchRequests) },
+		func() error { return s.allLater("withdrawal requests", &requestTable.insertOne, &s.newRequests) },
+		func() error { return s.allLater("withdrawal requests", &requestTable.updateOne, &s.requests) },
+		func() error { return requestTable.swapLater(s.tx, &requestTable.touchOne, &s.touchRequests) },
 		s.insertJobs,
 		s.insertNonces,
 		s.insertPayments,
-		func() error {
-			return s.writeAll("withdrawal transactions and attempts", writing{&txTable.insertOne, &s.txs}, writing{&saveAttempts, &s.attempts})
-		},
-		func() error {
-			return s.writeAll("withdrawal strays", writing{&strayTable.insertOne, &s.strays}, writing{&settleStrays, &s.settled})
-		},
+		func() error { return s.allLater("withdrawal transactions and attempts", &txTable.insertOne, &s.txs) },
+		func() error { return s.allLater("withdrawal transactions and attempts", &saveAttempts, &s.attempts) },
+		func() error { return s.allLater("withdrawal strays", &strayTable.insertOne, &s.strays) },
+		func() error { return s.allLater("withdrawal strays", &settleStrays, &s.settled) },
 		func() error { return logTransitions(s.tx, s.log) },
 		func() error { return incidentRows.add(s.tx, &s.incidents) },
 		func() error { return s.reserve(s.reservations) },
@@ -178,9 +176,11 @@ var (
 )
 
 func (s *changeset) insertJobs() error {
-	err := jobTable.writeNew(s.tx, &s.newJobs)
-	if dangling(err) {
-		err = fmt.Errorf("withdrawal jobs: %w: the request or the hot wallet: %w", statemachine.ErrNotFound, err)
+	few, failed := jobTable.fewNew(s.tx, &s.newJobs), func(err error) error {
+		if dangling(err) {
+			err = fmt.Errorf("withdrawal jobs: %w: the request or the hot wallet: %w", statemachine.ErrNotFound, err)
+		}
+		return err
 	}
-	return err
+	return s.later(stage{statement: &jobTable.insertOne, rows: &s.newJobs, few: few, failed: failed})
 }

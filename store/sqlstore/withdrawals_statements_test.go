@@ -40,7 +40,8 @@ func (s *sentTexts) take() []string {
 }
 
 // Each statement is a round trip to the server. A withdrawal that is paid alone has five
-// transactions; what each sends is counted, so that it does not grow unseen.
+// transactions, and what each writes is one statement; what each sends is counted, so that
+// it does not grow unseen.
 func TestTheRoundTripsOfAWithdrawal(t *testing.T) {
 	pgtest.Beside(t)
 	ctx := context.Background()
@@ -70,17 +71,17 @@ func TestTheRoundTripsOfAWithdrawal(t *testing.T) {
 		most int
 		run  func() error
 	}{
-		{"submission", 13, func() error { _, err := b.DoAll(ctx, b.enqueued(chain, 1)...); return err }},
-		{"claim", 11, func() error {
+		{"submission", 8, func() error { _, err := b.DoAll(ctx, b.enqueued(chain, 1)...); return err }},
+		{"claim", 9, func() error {
 			items, _, err := source.Turn(ctx, nil, 1)
 			if err == nil {
 				item = items[0].Work
 			}
 			return err
 		}},
-		{"intent", 9, func() error { return held(prepared(&item)) }},
-		{"broadcast", 6, func() error { return held(broadcast(&item)) }},
-		{"confirmation", 9, func() error { return held(mined(&item)) }},
+		{"intent", 6, func() error { return held(prepared(&item)) }},
+		{"broadcast", 4, func() error { return held(broadcast(&item)) }},
+		{"confirmation", 4, func() error { return held(mined(&item)) }},
 	}
 	for first := range 2 {
 		sent.take()

@@ -66,8 +66,7 @@ func (s *changeset) writeCounts() error {
 	for _, key := range keys {
 		rows.add(key.record, key.status, s.counts[key])
 	}
-	_, err := s.tx.write(addCounts[s.store.Dialect], rows)
-	return err
+	return s.allLater("withdrawal counts", addCounts[s.store.Dialect], rows)
 }
 
 // perChain is a statement for all chains, and for one, whose id is the last

@@ -25,6 +25,10 @@ var (
 		SQLite:   {set: "id uuid", text: selectReserved},
 		Postgres: {set: "id uuid", text: selectReserved + " FOR NO KEY UPDATE OF w"},
 	}
+	// A single wallet is not locked first: there is no order to keep.
+	addReserved = map[Dialect]*statement{Postgres: {once: true, rows: "id uuid, delta num, used_at time",
+		text: "UPDATE @operation_wallet_addresses AS w SET balance_reserved = w.balance_reserved + r.delta, " +
+			"last_used_at = greatest(w.last_used_at, r.used_at) FROM {rows} WHERE w.id = r.id"}}
 	updateReserved = statement{once: true, rows: "id uuid, balance_reserved num, last_used_at time",
 		text: "UPDATE @operation_wallet_addresses AS w " +
 			"SET balance_reserved = r.balance_reserved, last_used_at = r.last_used_at FROM {rows} WHERE w.id = r.id"}
@@ -93,6 +97,17 @@ func (w withdrawals) reserve(all []withdrawal.Reservation) error {
 			set.add(r.Wallet)
 		}
 	}
+	unknown := func(id uuid.UUID) error {
+		return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "hot wallet", ID: id.String(), Event: "reserve"}
+	}
+	if w.store.Dialect == Postgres && set.len() == 1 {
+		sum, rows := withdrawal.HotWallet{BalanceReserved: "0"}, new(batch)
+		for _, r := range all {
+			sum.Reserve(r)
+		}
+		rows.add(all[0].Wallet, always(&sum.BalanceReserved), maybe(&sum.LastUsedAt))
+		return w.later(stage{statement: addReserved[Postgres], rows: rows, few: func(int64) error { return unknown(all[0].Wallet) }})
+	}
 	var order []*withdrawal.HotWallet
 	err := w.read(lockReserved[w.store.Dialect], set, func(rows *sql.Rows) error {
 		var row withdrawal.HotWallet
@@ -109,7 +124,7 @@ func (w withdrawals) reserve(all []withdrawal.Reservation) error {
 	for _, r := range all {
 		at := stored[r.Wallet]
 		if at.ID == uuid.Nil {
-			return &statemachine.Refusal{Err: statemachine.ErrNotFound, Machine: "hot wallet", ID: r.Wallet.String(), Event: "reserve"}
+			return unknown(r.Wallet)
 		}
 		at.Reserve(r)
 	}
@@ -117,7 +132,7 @@ func (w withdrawals) reserve(all []withdrawal.Reservation) error {
 	for _, at := range order {
 		rows.add(at.ID, always(&at.BalanceReserved), maybe(&at.LastUsedAt))
 	}
-	return w.writeAll("hot wallets", writing{&updateReserved, rows})
+	return w.allLater("hot wallets", &updateReserved, rows)
 }
 
 var (
