@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -41,6 +42,9 @@ func (s *service) withdraw(ctx context.Context, customer string, order withdrawa
 	err = s.DB.UpdateTx(ctx, func(ctx context.Context, tx sqlstore.Tx, unit store.Unit) (err error) {
 		if w, err = s.Withdrawals.Within(unit).Submit(ctx, order); err != nil {
 			return err
+		}
+		if !w.Request.AmountRaw.Int().IsInt64() { // settle takes any amount, and the book keeps an int64
+			return fmt.Errorf("%w: the amount is more than the book can hold", statemachine.ErrInvalid)
 		}
 		return post(ctx, tx, hold(&w.Request)) // too little is available: the request is undone too
 	})

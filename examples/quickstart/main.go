@@ -130,15 +130,18 @@ func serve(ctx context.Context, withdrawals *store.Withdrawals, chain uuid.UUID,
 		return say(stored[0], withdrawal.Broadcast{By: by, Fence: fence, Hash: hash})
 	}
 	look := func(ctx context.Context, w withdrawal.Withdrawal) held {
-		by, tx := withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}, w.Live()[0]
-		block, found, err := node.Mined(ctx, tx.Hash)
-		switch {
-		case err != nil: // no answer is no evidence
-			return say(w, withdrawal.Missing{By: by, Tx: tx.Hash, Error: err.Error()})
-		case !found:
-			return say(w, withdrawal.Missing{By: by, Tx: tx.Hash})
+		by, missing := withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}, []withdrawal.Event(nil)
+		for _, tx := range w.Live() { // whichever is mined pays
+			block, found, err := node.Mined(ctx, tx.Hash)
+			switch {
+			case err != nil: // no answer is no evidence
+				return say(w, withdrawal.Missing{By: by, Tx: tx.Hash, Error: err.Error()})
+			case found:
+				return say(w, withdrawal.Receipt{By: by, Tx: tx.Hash, Block: block})
+			}
+			missing = append(missing, withdrawal.Missing{By: by, Tx: tx.Hash})
 		}
-		return say(w, withdrawal.Receipt{By: by, Tx: tx.Hash, Block: block})
+		return say(w, missing...)
 	}
 	order := func(r withdrawal.Request) withdrawal.Enqueued { // a job for what was approved, from the wallet that was used longest ago
 		return withdrawal.Enqueued{By: withdrawal.By{Actor: "payer", Role: withdrawal.System}, Job: uuid.New(), AssetOnChain: r.Asset}

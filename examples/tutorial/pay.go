@@ -37,15 +37,18 @@ func (p payer) pay(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithd
 
 // look says what the chain shows of what was sent.
 func (p payer) look(ctx context.Context, w withdrawal.Withdrawal) store.HeldWithdrawal {
-	by, tx := withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}, w.Live()[0]
-	block, found, err := p.node.mined(ctx, tx.Hash)
-	switch {
-	case err != nil: // no answer is no evidence
-		return say(w, withdrawal.Missing{By: by, Tx: tx.Hash, Error: err.Error()})
-	case !found:
-		return say(w, withdrawal.Missing{By: by, Tx: tx.Hash})
+	by, missing := withdrawal.By{Actor: "checker", Role: withdrawal.ConfirmationWorker}, []withdrawal.Event(nil)
+	for _, tx := range w.Live() { // whichever is mined pays
+		block, found, err := p.node.mined(ctx, tx.Hash)
+		switch {
+		case err != nil: // no answer is no evidence
+			return say(w, withdrawal.Missing{By: by, Tx: tx.Hash, Error: err.Error()})
+		case found:
+			return say(w, withdrawal.Receipt{By: by, Tx: tx.Hash, Block: block})
+		}
+		missing = append(missing, withdrawal.Missing{By: by, Tx: tx.Hash})
 	}
-	return say(w, withdrawal.Receipt{By: by, Tx: tx.Hash, Block: block})
+	return say(w, missing...)
 }
 
 func say(w withdrawal.Withdrawal, events ...withdrawal.Event) store.HeldWithdrawal {

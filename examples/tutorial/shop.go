@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -101,6 +102,9 @@ func (s *shop) withdraw(ctx context.Context, id uuid.UUID, name, to, amount stri
 		if err != nil {
 			return err
 		}
+		if !w.Request.AmountRaw.Int().IsInt64() { // settle takes any amount, and the book keeps an int64
+			return fmt.Errorf("%w: %s is more than the book can hold", statemachine.ErrInvalid, amount)
+		}
 		return post(ctx, tx, id.String()+"/hold", account(w.Request.User), "held", cents(&w.Request)) // too little: the request is undone too
 	})
 }
@@ -108,4 +112,5 @@ func (s *shop) withdraw(ctx context.Context, id uuid.UUID, name, to, amount stri
 // decimals of the asset: an amount of "1.5" is 150 cents.
 const decimals = 2
 
+// cents is the amount of a request, which withdraw has found to be an int64.
 func cents(r *withdrawal.Request) int64 { return r.AmountRaw.Int().Int64() }

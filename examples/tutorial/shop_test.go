@@ -48,5 +48,8 @@ func TestAnOrderHoldsItsAmountOnce(t *testing.T) {
 	if _, err := s.withdrawals.Get(t.Context(), refused); !errors.Is(err, statemachine.ErrNotFound) {
 		t.Errorf("a request without a hold: %v", err)
 	}
+	if err := s.withdraw(t.Context(), uuid.New(), "ann", "address of ann", "184467440737095516.17"); !errors.Is(err, statemachine.ErrInvalid) {
+		t.Errorf("an amount that an int64 cannot hold: %v", err)
+	}
 	s.has(t, ann, 750)
 }

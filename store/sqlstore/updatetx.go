@@ -52,6 +52,8 @@ type inside struct{ store *Store }
 // statements. An error that tx has returned ends the transaction even if fn returns none; one that only a Row, Rows or
 // Stmt has returned is [ErrAborted] on PostgreSQL, and on SQLite undoes only its statement. A transaction that fn
 // itself has ended, by a text that Tx does not recognise, is [ErrEnded].
+// An event that a service's Within(unit) has refused has written nothing and ends nothing: fn returns the refusal, else
+// what fn has written for the event is committed without it.
 //
 // The context of fn is marked: Update, View and UpdateTx of this store return [statemachine.ErrInvalid] for it at once,
 // where they would otherwise wait for fn.
