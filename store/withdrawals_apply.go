@@ -60,7 +60,7 @@ type candidates struct {
 // off since), and which request has the transaction of an event.
 func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdrawal.Event, error) {
 	w.Owner = uuid.NullUUID{}
-	w.Level, w.Recovering, w.Unclaimed, w.Generation, w.Said = 0, false, "", 0, nil
+	w.Level, w.Recovering, w.Unclaimed, w.Outbound, w.Generation, w.Said = 0, false, "", uuid.Nil, 0, nil
 	onLevel, chain := onSwitch(ev), chainOf(w, ev)
 	answer, is := ev.(withdrawal.Broadcast)
 	if (onLevel || onRecovery(ev) || is && w.Forgot(&answer)) && chain != uuid.Nil {
@@ -112,8 +112,9 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 		}
 		ev = e
 	case withdrawal.Enqueued:
-		if e.Wallets == nil {
-			e.Wallets, err = b.hotWallets(w.Request.Chain)
+		var wallets []withdrawal.HotWallet
+		if wallets, err = b.stopped(w); e.Wallets == nil {
+			e.Wallets = wallets
 		}
 		if err == nil {
 			err = b.unclaimed(w)
@@ -122,10 +123,8 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 	case withdrawal.Released:
 		err = b.unclaimed(w)
 	case withdrawal.Refunded:
-		var wallets []withdrawal.HotWallet
-		if err = b.unclaimed(w); err == nil && w.Unclaimed == "" {
-			wallets, err = b.hotWallets(w.Request.Chain)
-			w.Unclaimed = withdrawal.PaidFromOff(wallets)
+		if err = b.unclaimed(w); err == nil {
+			_, err = b.stopped(w)
 		}
 	}
 	return ev, err
@@ -238,11 +237,18 @@ func (b *candidates) hotWallets(chain uuid.UUID) ([]withdrawal.HotWallet, error)
 	return wallets, nil
 }
 
+// stopped tells the rule which wallet stops the chain of a request, and returns the wallets of the chain.
+func (b *candidates) stopped(w *withdrawal.Withdrawal) ([]withdrawal.HotWallet, error) {
+	wallets, err := b.hotWallets(w.Request.Chain)
+	w.Outbound = withdrawal.OutboundOf(wallets)
+	return wallets, err
+}
+
 // follow does to the loaded wallets what the store will do to their rows, and switches off those of
 // an unknown outbound.
 func (b *candidates) follow(c *withdrawal.Change) error {
 	if len(c.Said) > 0 {
-		b.wallets, b.payers = nil, nil
+		b.wallets, b.payers, b.fresh = nil, nil, false // another wallet that was loaded with it may begin nothing either
 		if err := switchOff(b.tx, c.Said); err != nil {
 			return err
 		}

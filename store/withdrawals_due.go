@@ -16,8 +16,8 @@ import (
 // is switched off begins nothing new in any transaction that begins after the call has returned; payments that are out
 // go on. A wallet that [withdrawal.NewHotWallet] refuses is [statemachine.ErrInvalid]. by is an operator, whose call is
 // in the journal with one line for each wallet, refused ones too; or the system, as when a host starts. Another role is
-// [statemachine.ErrForbidden]. A wallet with an unexplained transaction cannot be switched on:
-// [withdrawal.ErrUnsettled], see [withdrawal.Puts].
+// [statemachine.ErrForbidden]. A wallet with an unexplained transaction cannot be switched on,
+// nor put off in a way that hides it: [withdrawal.ErrUnsettled], see [withdrawal.Puts].
 func (s *Withdrawals) PutHotWallet(ctx context.Context, by withdrawal.By, wallets ...withdrawal.HotWallet) error {
 	checked, bad := make([]withdrawal.HotWallet, len(wallets)), withdrawal.PutsWallets(by)
 	for i := 0; i < len(wallets) && bad == nil; i++ {
@@ -50,7 +50,7 @@ func put(tx WithdrawalUnit, by withdrawal.By, w withdrawal.HotWallet) error {
 		old = found[0]
 	}
 	var open []withdrawal.Open
-	if err == nil && withdrawal.SwitchesOn(old, w) {
+	if err == nil && withdrawal.MustBeExplained(old, w) {
 		var known withdrawal.Copy
 		if known, err = knownOf(tx, old.Chain, 0); err == nil {
 			open, err = withdrawal.Unexplained(known, old.ID, 1)

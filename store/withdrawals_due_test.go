@@ -356,7 +356,7 @@ func TestNothingIsRefundedWhileAWalletIsOff(t *testing.T) {
 	}
 	for _, role := range []withdrawal.Role{withdrawal.System, withdrawal.Operator} {
 		_, err := b.Do(ctx, here, withdrawal.Refunded{By: as(role), Reference: "r", Reason: "x"})
-		refused(t, err, withdrawal.ErrUnclaimed)
+		refused(t, err, withdrawal.ErrUnsettled)
 	}
 	put(withdrawal.WalletActive)
 	b.now = b.now.Add(time.Hour)

@@ -51,6 +51,9 @@ func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
 				return err
 			}
 			said, err := s.policy.Statements(ev, r, now)
+			if err == nil && r.Stops(said) {
+				err = tx.HotWallets().Put(r.Wallet.Off())
+			}
 			if err != nil {
 				return err
 			}
@@ -81,7 +84,8 @@ func (s *Withdrawals) Unsettled(ctx context.Context, chain uuid.UUID, limit int)
 	})
 }
 
-// unexplained returns what stands open of the hot wallets of a chain that are off.
+// unexplained returns what stands open of the hot wallets of a chain that are off, and of a wallet with nothing else that it
+// stops the chain.
 func unexplained(tx WithdrawalUnit, chain uuid.UUID, limit int) (all []withdrawal.Open, err error) {
 	known, err := knownOf(tx, chain, 0)
 	if err != nil || len(known.Statements) == 0 {
@@ -94,6 +98,9 @@ func unexplained(tx WithdrawalUnit, chain uuid.UUID, limit int) (all []withdrawa
 		}
 		var open []withdrawal.Open
 		open, err = withdrawal.Unexplained(known, wallets[i].ID, limit-len(all))
+		if len(open) == 0 {
+			open = withdrawal.StillStops(wallets[i])
+		}
 		all = append(all, open...)
 	}
 	return all, err

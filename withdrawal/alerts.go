@@ -30,8 +30,9 @@ func AlertKinds() []statemachine.AlertKind {
 		{Name: "paid and refunded", Person: true,
 			Ends: "settle it with the user, then Acknowledged, and the incident too"},
 		{Name: "unknown outbound", Person: true,
-			Ends: "find out who else has the key, or whether the database was put back, and stop the chain at send before that; then Used of " +
-				"each nonce, or PutFiller, the request of each transfer, or Unclaimed, and switch the wallet on"},
+			Ends: "nothing of the chain is begun from any wallet, and nothing is refunded, until then: find out who else has the key, or whether the " +
+				"database was put back; then Used of each nonce, or PutFiller, the request of each transfer, or Unclaimed, and an operator " +
+				"puts the wallet on or off"},
 		{Name: "nonce gaps", Person: true,
 			Ends: "let the nonce be used: send what has it, or a transfer of the wallet to itself, and record that with PutFiller"},
 		{Name: "completion rate", Ends: "the rate is of the window: once what failed is older than it"},

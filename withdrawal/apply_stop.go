@@ -15,6 +15,7 @@ import (
 // off says why no execution may begin or go on to its first irreversible step;
 // empty if it may.
 func (p *Policy) off(w *Withdrawal) string {
+	open, stops := w.outbound()
 	switch hot := &w.Wallet; {
 	case w.Request.Held:
 		return "the request is held"
@@ -24,6 +25,8 @@ func (p *Policy) off(w *Withdrawal) string {
 		return stopped(w.Level)
 	case hot.ID != uuid.Nil && hot.ID == w.Job.Wallet && !JobMachine.Terminal(w.Job.Status) && !hot.Pays():
 		return "its wallet is " + hot.Role + ", " + hot.Status
+	case stops:
+		return open.String()
 	}
 	return ""
 }
@@ -44,6 +47,9 @@ func (p *Policy) begins(c *step) error {
 	if why := p.off(&c.Old); why != "" {
 		if c.Old.Recovering && why == stopped(c.Old.Level) {
 			return c.refuse(ErrUnsettled, "its chain is recovering")
+		}
+		if open, stops := c.Old.outbound(); stops {
+			return p.unsettled(c, open, nil)
 		}
 		return c.refuse(ErrOnHold, why)
 	}

@@ -151,12 +151,14 @@
 // hot wallet that was used by a transaction on no file was used by somebody else who has the key,
 // or before the database was put back. [Prepared] and [BatchPrepared] that tell of it are refused
 // with [ErrUnsettled]; [ProvenDead] and [BatchMined] of it are taken. Each is an unknown outbound,
-// a [Statement] that says SaidUnknown, and switches the wallet off (WalletUnknown). It is open
+// a [Statement] that says SaidUnknown, and marks the wallet (WalletUnknown). It is open
 // ([Stats].UnknownOutbound) until an operator has said [Used] of the nonce, or it is a [Filler]'s.
 // The payment that is refused is given back, and has cost no attempt.
 //
-// The transaction may have paid requests of this store. So the wallet cannot be switched on ([Puts]) before
-// each transfer that was told by Used is explained: it is on file of the request that it pays, the house's own,
+// The transaction may have paid any request of the chain, and may be followed by others. So while a wallet has the
+// mark ([OutboundOf]) no request of its chain is ordered, claimed, signed or dispatched, from whatever wallet, and none
+// is refunded: [ErrUnsettled]. What is out is looked up, sent again and replaced, and all evidence is taken. Nobody
+// takes the mark from the wallet ([Puts]) before each transfer that was told by Used is explained: it is on file of the request that it pays, the house's own,
 // or [Unclaimed], and then no request with its payee is ordered. [Unexplained] names what is missing.
 //
 // # Stop

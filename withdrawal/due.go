@@ -80,16 +80,17 @@ func DueAt(kind DueKind, w *Withdrawal, grace time.Duration) (at time.Time, ok b
 
 func (j *Job) owesBroadcast() bool { return j.Status == JobConfirming && j.Rebroadcast && !j.Review }
 
-// DueIn reports whether due work of a kind is offered while the switch has state s for the chain: no claim and no order
-// while nothing begins, no broadcast while nothing is sent, and no refund while the chain is recovering.
-func DueIn(kind DueKind, s switches.State) bool {
+// DueIn reports whether due work of a kind is offered while the switch has state s for the chain and outbound is
+// [OutboundOf] its wallets: no claim and no order while nothing begins, no broadcast while nothing is sent, no refund
+// while the chain is recovering, and neither claim, order nor refund while a wallet stops the chain.
+func DueIn(kind DueKind, s switches.State, outbound uuid.UUID) bool {
 	switch kind {
 	case DueClaim, DueEnqueue:
-		return s.Begins()
+		return s.Begins() && outbound == uuid.Nil
 	case DueRebroadcast:
 		return s.Sends()
 	case DueRefund:
-		return !s.Recovering
+		return !s.Recovering && outbound == uuid.Nil
 	}
 	return true
 }

@@ -189,6 +189,9 @@ func (c *step) unknownFrom(known, next uint64, why string) (said []Statement) {
 // fault of the payment.
 func (p *Policy) unsettled(c *step, open Open, said []Statement) error {
 	e := &UnsettledError{Open: open, Said: said}
+	if c.Old.Job.Status != JobProcessing {
+		return c.refuse(e, "")
+	}
 	back := GivenBack{By: c.by, Fence: c.Old.Job.Lease.Fence, Reason: statemachine.Bounded(e.Error(), MaxText), refused: true}
 	if len(said) == 0 { // the wallet stays on
 		back.For = p.holdUntil(c.Old.Job.Deferrals, c.by.At).Sub(c.by.At)

@@ -1,6 +1,7 @@
 package withdrawal
 
 import (
+	"bytes"
 	"slices"
 	"time"
 
@@ -48,9 +49,11 @@ type Withdrawal struct {
 	Level      switches.Level `json:",omitzero"`
 	Recovering bool
 	// Unclaimed names, as hash:output, a transfer that may have paid the request, see
-	// [UnclaimedFor], or a hot wallet, see [PaidFromOff]; empty if there is none. Given as Level is, for Enqueued,
-	// Refunded and Released.
+	// [UnclaimedFor]; empty if there is none. Given as Level is, for Enqueued, Refunded and Released.
 	Unclaimed string `json:",omitempty"`
+	// Outbound is the hot wallet that stops the chain, see [OutboundOf]; zero if there is none. Given as Level is, for
+	// Enqueued and Refunded; what begins otherwise reads Wallet.Outbound.
+	Outbound uuid.UUID `json:",omitzero"`
 	// Owner is valid if the transaction that an event names belongs to another request or, with the zero id, is a
 	// filler. It is looked up for Broadcast, Resolved, PaidBy, and ProvenDead by the use of its nonce, and otherwise
 	// not valid.
@@ -284,20 +287,23 @@ type HotWallet struct {
 	LastUsedAt      time.Time // zero: never
 	BalanceReserved Raw       // sum of the amounts of its open jobs; an ordering hint, since assets mix
 	NextNonce       uint64    // highest nonce on file + 1, 0 if none; derived, not a column
+	Outbound        uuid.UUID `json:",omitzero"` // [OutboundOf] the wallets of its chain; derived, not a column
 }
 
 const (
 	WalletRoleHot = "hot_wallet"
 	WalletActive  = "active"
-	// WalletUnknown: an unknown outbound has switched it off. Once all of it is explained ([Unexplained]) an operator
-	// switches it on, see [Puts].
+	// WalletUnknown: an unknown outbound was told of the wallet. Nothing of its chain begins and nothing is refunded, see
+	// [OutboundOf], until all of it is explained ([Unexplained]) and an operator gives the wallet another status, see
+	// [Puts].
 	WalletUnknown = "unknown outbound"
 )
 
-// Off returns the wallet as an unknown outbound leaves it: one that is active pays no more.
+// Off returns the wallet as an unknown outbound leaves it, whatever its status was.
 func (h HotWallet) Off() HotWallet {
-	if h.Status == WalletActive {
-		h.Status = WalletUnknown
+	h.Status = WalletUnknown
+	if h.Outbound == uuid.Nil || bytes.Compare(h.ID[:], h.Outbound[:]) < 0 {
+		h.Outbound = h.ID
 	}
 	return h
 }

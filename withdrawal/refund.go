@@ -1,6 +1,7 @@
 package withdrawal
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -39,7 +40,7 @@ func (r *Request) paidAndRefunded() bool { return r.PaidAfter != "" && !r.Acknow
 // Dispatches must be loaded. All of these must hold:
 //
 //   - The request has ended unpaid and is not refunded, its chain is not recovering, and no unclaimed transfer and
-//     no hot wallet of the chain that is off ([PaidFromOff]) may have paid it.
+//     no unknown outbound of the chain ([OutboundOf]) may have paid it.
 //   - No transaction of it is live, or the last live one reverted or was replaced by a cancelling transaction, at
 //     depth.
 //   - StraysSent is 0, and Mined, Disproved and Taken are empty. For an operator, who has looked, they may also be
@@ -61,6 +62,7 @@ func (p Policy) Refundable(w Withdrawal, role Role, now time.Time) (at time.Time
 func (p *Policy) refundable(w *Withdrawal, role Role, now time.Time) (at time.Time, reason string, err error) {
 	r, j := &w.Request, &w.Job
 	within := p.chain(r.Chain).AnswerWithin
+	open, stops := w.outbound()
 	illegal := func(reason string) (time.Time, string, error) { return time.Time{}, reason, statemachine.ErrIllegal }
 	switch {
 	case role != System && role != Operator:
@@ -71,6 +73,8 @@ func (p *Policy) refundable(w *Withdrawal, role Role, now time.Time) (at time.Ti
 		return illegal("it has not ended unpaid")
 	case w.Recovering:
 		return at, "its chain is recovering", ErrUnsettled
+	case stops:
+		return at, "", &UnsettledError{Open: open}
 	case w.Unclaimed != "":
 		return at, w.Unclaimed, ErrUnclaimed
 	case j.Live() && j.EvidenceHash == "":
@@ -182,9 +186,9 @@ const askAgain = 24 * time.Hour
 func (p *Policy) refundAgain(w *Withdrawal, now time.Time) time.Time {
 	at, _, err := p.refundable(w, System, now)
 	switch {
-	case err != nil && !w.Recovering:
+	case err != nil && !errors.Is(err, ErrUnsettled):
 		return now.Add(askAgain)
-	case at.IsZero(): // the host could not post it, or the chain is recovering
+	case at.IsZero(): // the host could not post it, or the chain is not settled
 		return now.Add(p.EnqueueEvery)
 	}
 	return at

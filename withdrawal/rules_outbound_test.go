@@ -200,7 +200,7 @@ func TestWhatAnUnknownOutboundSwitchedOffAPersonSwitchesOn(t *testing.T) {
 	active.Status = withdrawal.WalletActive
 	of := func(status string) withdrawal.HotWallet { w := active; w.Status = status; return w }
 	cold := func(status string) withdrawal.HotWallet { w := of(status); w.Role = "cold"; return w }
-	off := active.Off()
+	off := of(withdrawal.WalletUnknown)
 	open := []withdrawal.Open{{Wallet: active.ID, Point: withdrawal.OpenTransfer, Hash: "x", Number: 1}}
 	for _, tt := range []struct {
 		name         string
@@ -212,8 +212,10 @@ func TestWhatAnUnknownOutboundSwitchedOffAPersonSwitchesOn(t *testing.T) {
 		{"said again", active, active, open, active, active},
 		{"off by an unknown outbound", off, active, nil, off, active},
 		{"off by an unknown outbound, not explained", off, active, open, off, withdrawal.HotWallet{}},
-		{"off by an unknown outbound, retired", off, of("retired"), open, off, of("retired")},
-		{"off by an unknown outbound, cold", off, cold(withdrawal.WalletActive), open, cold(withdrawal.WalletUnknown), cold(withdrawal.WalletActive)},
+		{"off by an unknown outbound, retired", off, of("retired"), nil, off, of("retired")},
+		{"off by an unknown outbound, retired and not explained", off, of("retired"), open, off, withdrawal.HotWallet{}},
+		{"off by an unknown outbound, cold", off, cold(withdrawal.WalletActive), nil, cold(withdrawal.WalletUnknown), cold(withdrawal.WalletActive)},
+		{"off by an unknown outbound, cold and not explained", off, cold(withdrawal.WalletActive), open, cold(withdrawal.WalletUnknown), withdrawal.HotWallet{}},
 		{"and hot again", cold(withdrawal.WalletUnknown), active, nil, off, active},
 		{"off by another reason", of("retired"), active, nil, active, active},
 		{"off by another reason, not explained", of("retired"), active, open, off, withdrawal.HotWallet{}},

@@ -251,6 +251,13 @@ func (r *Recovery) takes(ev Event, nonces bool) bool {
 	return false
 }
 
+// Stops reports whether what was said stops the chain of the wallet, see [HotWallet.Off]: while the chain is not
+// recovering [Used] tells of an unknown outbound, whose transfers are to be explained, also if an earlier Used is
+// corrected.
+func (r *Recovery) Stops(said []Statement) bool {
+	return !r.Recovering && slices.ContainsFunc(said, func(s Statement) bool { return s.Says == SaidUsed })
+}
+
 // toldOther reports whether [Used] told of another transfer by the output of e.
 func (r *Recovery) toldOther(e *Unclaimed) bool {
 	row := Statement{Chain: r.Chain, Number: uint64(e.Output), Hash: e.Tx, Text: e.Payee, Asset: e.AssetOnChain, Amount: e.AmountRaw}

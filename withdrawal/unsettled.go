@@ -23,7 +23,7 @@ import (
 // A node's mempool does not count: another node may mine a transaction that this one has not seen.
 
 // OpenPoint says what is missing before a chain may be started after a restore.
-// Values: OpenBooks, OpenBound, OpenNonce, OpenHeight, OpenCoin, OpenUntold, OpenTransfer, OpenPayee.
+// Values: OpenBooks, OpenBound, OpenNonce, OpenHeight, OpenCoin, OpenUntold, OpenTransfer, OpenPayee, OpenOutbound.
 type OpenPoint = statemachine.Enum[openPoint]
 
 const (
@@ -35,6 +35,7 @@ const (
 	OpenUntold                        // the nonce Number is used at depth, and nobody has told by what ([Used])
 	OpenTransfer                      // output Number of Hash is of no request, not Own and not [Unclaimed]
 	OpenPayee                         // Request is queued, and output Number of Hash, which is unclaimed, may have paid it: hold it
+	OpenOutbound                      // the wallet has [WalletUnknown]: nothing of the chain begins, nothing is refunded
 )
 
 type openPoint struct{}
@@ -42,7 +43,7 @@ type openPoint struct{}
 func (openPoint) Kind() string    { return "open point" }
 func (openPoint) Names() []string { return openPointNames }
 
-var openPointNames = []string{"books", "bound", "nonce", "height", "coin", "untold", "transfer", "payee"}
+var openPointNames = []string{"books", "bound", "nonce", "height", "coin", "untold", "transfer", "payee", "outbound"}
 
 // Open is one point that stands open before a chain may be started.
 type Open struct {
@@ -76,6 +77,8 @@ func (o Open) String() string {
 		return of + fmt.Sprintf("output %d of %s pays %s to %s, and of which request is not said", o.Number, o.Hash, o.Amount, o.Payee)
 	case OpenPayee:
 		return of + fmt.Sprintf("request %s may be paid by output %d of %s: hold it", o.Request, o.Number, o.Hash)
+	case OpenOutbound:
+		return of + "who was paid from it is not explained, or an operator has not put it on or off since: until then the chain begins nothing"
 	}
 	return of + o.Point.String()
 }
@@ -411,14 +414,30 @@ func (s *Statement) OfUnclaimed() bool {
 // Outpoint names the output that a statement is about, as hash:output.
 func (s *Statement) Outpoint() string { return outpoint(s.Hash, uint32(s.Number)) }
 
-// PaidFromOff names a hot wallet that is off since an unknown outbound was told of it, empty if there is none, for
-// Withdrawal.Unclaimed of a refund: until all of the outbound is explained it may have paid any request of the chain.
-func PaidFromOff(wallets []HotWallet) string {
+// OutboundOf returns the hot wallet that stops its chain: the first by id that has [WalletUnknown], zero if there is
+// none. wallets are those of the chain, by id. Somebody else has the key of the wallet, or the database was put back:
+// any request of the chain may have been paid, so none is begun from another wallet, and none is refunded.
+func OutboundOf(wallets []HotWallet) uuid.UUID {
 	i := slices.IndexFunc(wallets, func(w HotWallet) bool { return w.Status == WalletUnknown })
 	if i < 0 {
-		return ""
+		return uuid.Nil
 	}
-	return "hot wallet " + wallets[i].ID.String() + " is off: who was paid from it is not explained"
+	return wallets[i].ID
+}
+
+// StillStops is the open point of a wallet of which [Unexplained] names none: it is explained, and an operator has yet to
+// give it a status.
+func StillStops(h HotWallet) []Open {
+	if h.Status != WalletUnknown {
+		return nil
+	}
+	return []Open{{Chain: h.Chain, Wallet: h.ID, Point: OpenOutbound}}
+}
+
+// outbound is the open point of the wallet that stops the chain of the request.
+func (w *Withdrawal) outbound() (o Open, stops bool) {
+	o = Open{Chain: w.Request.Chain, Wallet: cmp.Or(w.Outbound, w.Wallet.Outbound), Point: OpenOutbound}
+	return o, o.Wallet != uuid.Nil
 }
 
 // UnclaimedFor returns the unclaimed transfers that may have paid a request of their chain: those with its payee for

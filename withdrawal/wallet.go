@@ -95,14 +95,14 @@ func PutsWallets(by By) error {
 }
 
 // Puts returns the wallet that is stored after h was said by a speaker whom [PutsWallets] allows; old is the stored
-// one, zero if there is none. open is what [Unexplained] returns for old, needed where [SwitchesOn].
+// one, zero if there is none. open is what [Unexplained] returns for old, needed where [MustBeExplained].
 //
-// While a point is open nobody switches the wallet on: an operator is refused with [ErrUnsettled], in an
-// [UnsettledError] of the first point. A host names its wallets at each start as the system. So a wallet that an
-// unknown outbound has switched off keeps this status whatever the system says: only an operator, who knows what was
-// sent, changes it.
+// While a point is open nobody switches the wallet on, and nobody gives a wallet with [WalletUnknown], which stops its
+// chain, another status: an operator is refused with [ErrUnsettled], in an [UnsettledError] of the first point. A host
+// names its wallets at each start as the system, so [WalletUnknown] stays whatever the system says: only an operator,
+// who knows what was sent, ends it.
 func Puts(by By, old, h HotWallet, open []Open) (HotWallet, error) {
-	barred := SwitchesOn(old, h) && len(open) > 0
+	barred := MustBeExplained(old, h) && len(open) > 0
 	if barred && by.Role == Operator {
 		return h, &statemachine.Refusal{Err: &UnsettledError{Open: open[0]}, Machine: "hot wallet", ID: old.ID.String(),
 			State: old.Role + ", " + old.Status, Event: "PutHotWallet"}
@@ -113,7 +113,9 @@ func Puts(by By, old, h HotWallet, open []Open) (HotWallet, error) {
 	return h, nil
 }
 
-// SwitchesOn reports whether a wallet that is stored as old begins to pay as h.
-func SwitchesOn(old, h HotWallet) bool { return old.ID != uuid.Nil && !old.Pays() && h.Pays() }
+// MustBeExplained reports whether a wallet that is stored as old begins to pay as h, or stops its chain no more.
+func MustBeExplained(old, h HotWallet) bool {
+	return old.ID != uuid.Nil && (!old.Pays() && h.Pays() || old.Status == WalletUnknown && h.Status != WalletUnknown)
+}
 
 func label(s string) bool { return s != "" && len(s) <= 100 && statemachine.Storable(s) }

@@ -99,7 +99,7 @@ func newWithdrawalTables() *withdrawalTables {
 		wallets: newRows(rows[uuid.UUID, withdrawal.HotWallet]{
 			machine: "hot wallet",
 			key:     func(w *withdrawal.HotWallet) uuid.UUID { return w.ID },
-			sorted:  func(w *withdrawal.HotWallet) []string { return []string{idKey(w.Chain) + idKey(w.ID)} },
+			sorted:  walletKeys,
 		}),
 		batches: newRows(rows[uuid.UUID, withdrawal.Batch]{
 			machine: withdrawal.BatchMachine.Name(),
@@ -202,8 +202,15 @@ func (w *withdrawalTables) wallet(id uuid.UUID) withdrawal.HotWallet {
 		return withdrawal.HotWallet{}
 	}
 	wallet := *row
-	wallet.NextNonce = w.nextNonce[id]
+	wallet.NextNonce, wallet.Outbound = w.nextNonce[id], w.outbound(row.Chain)
 	return wallet
+}
+
+// outbound is [withdrawal.OutboundOf] a chain.
+func (w *withdrawalTables) outbound(chain uuid.UUID) (of uuid.UUID) {
+	prefix := keyUnknown + idKey(chain)
+	w.wallets.scan(prefix, prefix, func(_ string, row *withdrawal.HotWallet) bool { of = row.ID; return false })
+	return of
 }
 
 func (w withdrawals) RequestOf(job uuid.UUID) (uuid.UUID, error) {
@@ -216,7 +223,7 @@ func (w withdrawals) RequestOf(job uuid.UUID) (uuid.UUID, error) {
 
 func (w hotWallets) OfChain(chain uuid.UUID) ([]withdrawal.HotWallet, error) {
 	var all []withdrawal.HotWallet
-	prefix := idKey(chain)
+	prefix := keyWallet + idKey(chain)
 	w.wallets.scan(prefix, prefix, func(_ string, row *withdrawal.HotWallet) bool {
 		all = append(all, w.wallet(row.ID))
 		return true
@@ -242,7 +249,7 @@ func (w hotWallets) Put(wallet withdrawal.HotWallet) error {
 		changed.Role, changed.Status = wallet.Role, wallet.Status
 		wallet = changed
 	}
-	if wallet.NextNonce = 0; wallet.BalanceReserved == "" {
+	if wallet.NextNonce, wallet.Outbound = 0, uuid.Nil; wallet.BalanceReserved == "" {
 		wallet.BalanceReserved = "0"
 	}
 	return w.wallets.put(w.tx, &wallet)

@@ -35,7 +35,7 @@ func (w withdrawals) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error
 func (w withdrawals) chains(q store.DueWithdrawals, visit func(prefix string)) {
 	of := func(prefix string) {
 		chain := uuidAt(prefix, len(dueKeys[q.Kind]))
-		if withdrawal.DueIn(q.Kind, w.tx.store.switches.state(switches.Chain(chain))) {
+		if withdrawal.DueIn(q.Kind, w.tx.store.switches.state(switches.Chain(chain)), w.outbound(chain)) {
 			visit(prefix)
 		}
 	}

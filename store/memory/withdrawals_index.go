@@ -18,6 +18,8 @@ const (
 	keyRefund      = "f" // chain offer_at updated_at, of a request
 	keyStatus      = "s" // status created_at, of a request; status 0 for all
 	keyUser        = "u" // user asset created_at, of a request
+	keyWallet      = "w" // chain, of a hot wallet
+	keyUnknown     = "o" // chain, of a hot wallet that stops it
 )
 
 var dueKeys = map[withdrawal.DueKind]string{
@@ -40,6 +42,14 @@ func requestKeys(r *withdrawal.Request) (keys []string) {
 	}
 	if at, ok := withdrawal.DueAt(withdrawal.DueRefund, &withdrawal.Withdrawal{Request: *r}, 0); ok {
 		keys = append(keys, keyRefund+idKey(r.Chain)+timeKey(at)+timeKey(r.UpdatedAt)+idKey(r.ID))
+	}
+	return keys
+}
+
+func walletKeys(w *withdrawal.HotWallet) (keys []string) {
+	keys = append(keys, keyWallet+idKey(w.Chain)+idKey(w.ID))
+	if withdrawal.OutboundOf([]withdrawal.HotWallet{*w}) != uuid.Nil {
+		keys = append(keys, keyUnknown+idKey(w.Chain)+idKey(w.ID))
 	}
 	return keys
 }

@@ -98,6 +98,12 @@ var lowestOfWallet = "x.status = 'confirming' AND " + owedBroadcast + " AND " + 
 // scopeOfChain is the scope of a chain, see [due].off.
 const scopeOfChain = "'chain/' || {of}"
 
+// orOutbound is a condition, or that a wallet stops the chain, see [withdrawal.OutboundOf].
+func orOutbound(off string) string {
+	return "(" + off + " OR EXISTS (SELECT 1 FROM @operation_wallet_addresses u WHERE u.chain_id = {of} AND u.status = '" +
+		withdrawal.WalletUnknown + "'))"
+}
+
 var claimableOfPayer = claimable("x") + " AND (SELECT " + pays("w") +
 	" FROM @operation_wallet_addresses w WHERE w.id = x.operation_wallet_address_id)"
 
@@ -106,7 +112,7 @@ var (
 	claims = due{from: jobRows, owner: requestOfJob,
 		where: claimableOfPayer, at: claimAt("x"),
 		rank: rankOf("x"), ranks: len(withdrawal.Priority(0).Values()), order: claimAt("x") + ", x.id",
-		filters: []string{"x.chain_id", "x.operation_wallet_address_id"}, off: stoppedAt(scopeOfChain, switches.Begin),
+		filters: []string{"x.chain_id", "x.operation_wallet_address_id"}, off: orOutbound(stoppedAt(scopeOfChain, switches.Begin)),
 		putOff: claimableOfPayer + " AND " + putOffAhead("x"), putOffFrom: jobRows}
 	sequentialClaims = func() *dueWork {
 		d := claims
@@ -129,9 +135,9 @@ var dueWithdrawals = func() map[withdrawal.DueKind]*dueWork {
 			order: "x.lease_until, x.id"},
 		withdrawal.DueEnqueue: {from: "@withdrawal_requests x", owner: "x.id",
 			where: "x.status = 'approved' AND " + strings.ReplaceAll(goesOn, "q.", "x."),
-			at:    offerAt, order: "x.updated_at, x.id", off: stoppedAt(scopeOfChain, switches.Begin)},
+			at:    offerAt, order: "x.updated_at, x.id", off: orOutbound(stoppedAt(scopeOfChain, switches.Begin))},
 		withdrawal.DueRefund: {from: "@withdrawal_requests x", owner: "x.id", where: awaitsRefund, at: offerAt,
-			order: offerAt + ", x.updated_at, x.id", off: recoveringAt(scopeOfChain)},
+			order: offerAt + ", x.updated_at, x.id", off: orOutbound(recoveringAt(scopeOfChain))},
 	} {
 		d.filters = []string{"x.chain_id"}
 		all[kind] = newDue(d)

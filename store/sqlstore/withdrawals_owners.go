@@ -46,20 +46,22 @@ var (
 			"(-1, r.output))"}
 )
 
-// The highest nonces of a wallet w on file: of a job, and of a filler.
+// The highest nonces of a wallet w on file, of a job and of a filler; and the wallet that stops its chain.
 const (
-	lastNonces = "m.nonce, f.nonce"
+	lastNonces = "m.nonce, f.nonce, u.id"
 	withNonces = " LEFT JOIN @withdrawal_nonces m ON m.operation_wallet_address_id = w.id AND m.nonce = " +
 		"(SELECT max(o.nonce) FROM @withdrawal_nonces o WHERE o.operation_wallet_address_id = w.id) " +
 		"LEFT JOIN @withdrawal_fillers f ON f.operation_wallet_address_id = w.id AND f.nonce = " +
-		"(SELECT max(o.nonce) FROM @withdrawal_fillers o WHERE o.operation_wallet_address_id = w.id) "
+		"(SELECT max(o.nonce) FROM @withdrawal_fillers o WHERE o.operation_wallet_address_id = w.id) " +
+		"LEFT JOIN @operation_wallet_addresses u ON u.id = (SELECT o.id FROM @operation_wallet_addresses o " +
+		"WHERE o.chain_id = w.chain_id AND o.status = 'unknown outbound' ORDER BY o.id LIMIT 1) "
 )
 
-// walletCells are the places of a wallet's columns and its last nonces; next
+// walletCells are the places of a wallet's columns, its last nonces and the wallet that stops its chain; next
 // sets its next nonce after a scan.
 func walletCells(w *withdrawal.HotWallet) (cells []any, next func()) {
 	job, filler := nonceField{new(uint64), new(bool)}, nonceField{new(uint64), new(bool)}
-	return append(hotWalletTable.cells(w), job, filler), func() {
+	return append(hotWalletTable.cells(w), job, filler, maybe(&w.Outbound)), func() {
 		w.NextNonce = 0
 		for _, last := range []nonceField{job, filler} {
 			if *last.has {

@@ -55,6 +55,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"who has an output of a transaction may name it whole, and another may have another output", of.outputThenWhole},
 		{"a nonce is of one job or one filler, and gaps are known", of.fillers},
 		{"a nonce that was used by what is on no file switches the wallet off, until somebody knows it", of.unknownOutbound},
+		{"while it is not explained no other wallet of the chain begins anything, and nothing is refunded", of.outboundStopsTheChain},
 
 		{"what is asked of many records is what the domain says of each", of.reads},
 

@@ -348,7 +348,7 @@ func (f *fields) strays() {
 // frozen: a wallet with reservations is put again.
 func (f *fields) frozen() {
 	before, after := f.wallet, f.wallet
-	after.Role, after.Status = "cold", "frozen"
+	after.Role, after.Status, after.Outbound = "cold", withdrawal.WalletUnknown, before.ID
 	f.put(withdrawal.HotWallet{ID: before.ID, Chain: before.Chain, Role: after.Role, Status: after.Status,
 		LastUsedAt: f.now.Add(time.Hour), BalanceReserved: "77"})
 	f.wallet, f.a.Wallet = after, after

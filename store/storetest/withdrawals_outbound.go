@@ -180,6 +180,95 @@ func (w *withdrawals) unknownOutbound(t *testing.T) {
 	o.used(4, "a rival")
 }
 
+// outboundStopsTheChain: an unknown outbound of one wallet stops all wallets of its chain, those too that somebody has
+// held since before, until it is explained and an operator has said so; no status hides it. Another chain goes on.
+func (w *withdrawals) outboundStopsTheChain(t *testing.T) {
+	o := w.outbounds(t)
+	other := withdrawal.HotWallet{ID: w.id(), Chain: o.chain, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletActive}
+	w.putWallet(t, other)
+	order := func() withdrawal.Enqueued {
+		ev := w.enqueued(start, withdrawal.Normal)
+		ev.Wallets = []withdrawal.HotWallet{other}
+		return ev
+	}
+	job := func() withdrawal.Withdrawal { return w.do(t, w.approved(t, o.chain, start).Request.ID, order()) }
+	approved, cancelled, waits := w.approved(t, o.chain, start), w.approved(t, o.chain, start), job()
+	w.do(t, cancelled.Request.ID, withdrawal.Cancelled{By: operatorAt(start), Reason: "x"})
+	out := job()
+	out = w.do(t, out.Request.ID, withdrawal.Claimed{By: workerAt(start)})
+	begun := prepared(&out, start)
+	begun.Nonce, begun.ChainNonce = 0, 0
+	out = w.do(t, out.Request.ID, begun, withdrawal.Broadcast{By: workerAt(start), Fence: 1, Hash: begun.Hash})
+	held := job()
+	held = w.do(t, held.Request.ID, withdrawal.Claimed{By: workerAt(start)})
+	next := prepared(&held, start)
+	next.Nonce, next.ChainNonce = 1, 1
+
+	victim := w.confirming(t, o.chain, start)
+	if victim.Job.Wallet != o.hot {
+		t.Fatalf("it is paid from %v", victim.Job.Wallet)
+	}
+	death := withdrawal.ProvenDead{By: by(withdrawal.ConfirmationWorker, start), Block: block(5), Tx: victim.Job.TxHash,
+		Cause: withdrawal.NonceUsed, Other: "a thief's", NotThisPayment: true}
+	// The claim is after the death in one transaction, of an aggregate that was read before it.
+	_, err := w.service.DoAll(ctx, store.WithdrawalCommand{Request: victim.Request.ID, Events: []withdrawal.Event{death}},
+		store.WithdrawalCommand{Request: waits.Request.ID, Events: []withdrawal.Event{withdrawal.Claimed{By: workerAt(start)}}})
+	refusedWith(t, err, withdrawal.ErrUnsettled, "a claim beside the death")
+	w.do(t, victim.Request.ID, death)
+
+	stops := func(what string, err error) {
+		t.Helper()
+		of := new(withdrawal.UnsettledError)
+		if !errors.As(err, &of) || of.Open != (withdrawal.Open{Chain: o.chain, Wallet: o.hot, Point: withdrawal.OpenOutbound}) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	refund := withdrawal.Refunded{By: by(withdrawal.System, start), Reference: "refund " + cancelled.Request.ID.String()}
+	looks := func(what string) {
+		t.Helper()
+		stops(what+": an order", errOf(w.service.Do(ctx, approved.Request.ID, order())))
+		stops(what+": a claim", errOf(w.service.Do(ctx, waits.Request.ID, withdrawal.Claimed{By: workerAt(start)})))
+		stops(what+": a refund", errOf(w.service.Do(ctx, cancelled.Request.ID, refund)))
+		for _, kind := range []withdrawal.DueKind{withdrawal.DueClaim, withdrawal.DueEnqueue, withdrawal.DueRefund} {
+			q := store.DueWithdrawals{Kind: kind, Chain: o.chain, Now: start.Add(time.Hour), Limit: 10}
+			if due := w.due(t, q); len(due) > 0 {
+				t.Errorf("%s: %d are due to %v", what, len(due), kind)
+			}
+		}
+	}
+	looks("told")
+	_, err = w.service.DoHeld(ctx, store.HeldWithdrawal{Withdrawal: held, Events: []withdrawal.Event{next}})
+	stops("a payment that was held before", err)
+	if got := w.get(t, held.Request.ID); got.Job.Status != withdrawal.JobPending || got.Job.RetryCount != 0 || got.Wallet.Outbound != o.hot {
+		t.Errorf("it is not given back: %+v, %+v", got.Job, got.Wallet)
+	}
+	w.do(t, out.Request.ID, withdrawal.Missing{By: by(withdrawal.ConfirmationWorker, start), Tx: begun.Hash},
+		withdrawal.Claimed{By: workerAt(start)}, withdrawal.Rebroadcast{By: workerAt(start), Fence: 2, Hash: begun.Hash})
+
+	for _, status := range []string{"paused", "retired", withdrawal.WalletActive} {
+		hide := withdrawal.HotWallet{ID: o.hot, Chain: o.chain, Role: withdrawal.WalletRoleHot, Status: status}
+		refusedWith(t, w.service.PutHotWallet(ctx, operatorAt(start), hide), withdrawal.ErrUnsettled, "it is put as "+status)
+		noError(t, w.service.PutHotWallet(ctx, role(withdrawal.System), hide))
+		looks("put as " + status)
+	}
+	used := withdrawal.Used{By: operatorAt(start), Wallet: o.hot, Block: block(5), Tx: "a thief's"}
+	noError(t, w.service.Say(ctx, used))
+	looks("explained")
+	same(t, "what is open", must(w.service.Unsettled(ctx, o.chain, 10))(t),
+		[]withdrawal.Open{{Chain: o.chain, Wallet: o.hot, Point: withdrawal.OpenOutbound}})
+	retired := withdrawal.HotWallet{ID: o.hot, Chain: o.chain, Role: withdrawal.WalletRoleHot, Status: "retired"}
+	noError(t, w.service.PutHotWallet(ctx, operatorAt(start), retired))
+	used.Transfers = []withdrawal.UsedTransfer{{Transfer: withdrawal.Transfer{Payee: "0xNobody", AssetOnChain: tokenOnChain, AmountRaw: "1"}}}
+	noError(t, w.service.Say(ctx, used))
+	looks("told otherwise")
+	used.Transfers[0].Own = true
+	noError(t, w.service.Say(ctx, used))
+	noError(t, w.service.PutHotWallet(ctx, operatorAt(start), retired))
+	w.do(t, approved.Request.ID, order())
+	w.do(t, waits.Request.ID, withdrawal.Claimed{By: workerAt(start)})
+	w.do(t, cancelled.Request.ID, refund)
+}
+
 // unknownOutbound: a batch asks the same as a payment, and its nonce is told once for all members.
 func (w *batches) unknownOutbound(t *testing.T) {
 	o := w.outbounds(t)

@@ -178,7 +178,12 @@ func (w *withdrawals) offered(t *testing.T) {
 		recoveringEvent(switches.Chain(utxos), switches.Begin, 1), endedEvent(switches.Chain(utxos)),
 		recoveringEvent(switches.Everything, switches.Send, 2),
 		recoveringEvent(switches.Chain(utxos), switches.Begin, 2), endedEvent(switches.Chain(utxos)), endedEvent(switches.Chain(utxos2)),
+		nil, // an unknown outbound of another wallet of a chain
 	} {
+		if i > 0 && ev == nil {
+			noError(t, w.service.PutHotWallet(ctx, operatorAt(start),
+				withdrawal.HotWallet{ID: w.id(), Chain: utxos, Role: withdrawal.WalletRoleHot, Status: withdrawal.WalletUnknown}))
+		}
 		if ev != nil {
 			if started, is := ev.(switches.Started); is && started.Recovery {
 				chain, _ := started.Scope.OfChain()
@@ -194,8 +199,9 @@ func (w *withdrawals) offered(t *testing.T) {
 				for k := range all {
 					a := &all[k]
 					state := must(w.switches(t).State(ctx, switches.Chain(a.Request.Chain)))(t)
+					wallets := must(w.service.HotWallets(ctx, a.Request.Chain))(t)
 					from, ok := withdrawal.DueAt(kind, a, grace)
-					if !ok || !withdrawal.DueIn(kind, state) || chain != uuid.Nil && chain != a.Request.Chain {
+					if !ok || !withdrawal.DueIn(kind, state, withdrawal.OutboundOf(wallets)) || chain != uuid.Nil && chain != a.Request.Chain {
 						continue
 					}
 					if want = append(want, a.Request.ID); from.After(start.Add(-time.Hour)) && (wantNext.IsZero() || from.Before(wantNext)) {

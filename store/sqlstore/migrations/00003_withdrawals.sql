@@ -11,6 +11,7 @@ CREATE TABLE @operation_wallet_addresses (
 ) {strict};
 
 CREATE INDEX operation_wallet_addresses_by_chain ON @operation_wallet_addresses (chain_id, id);
+CREATE INDEX operation_wallet_addresses_unknown ON @operation_wallet_addresses (chain_id, id) WHERE status = 'unknown outbound';
 
 {no delete operation_wallet_addresses}
 {keys operation_wallet_addresses: id; rowid}

@@ -1568,12 +1568,14 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = x.chain_id AND u.status = 'unknown outbound'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- dueWithdrawals[claim].ahead[1]
 SELECT x.withdrawal_request_id
@@ -1582,12 +1584,14 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND x.chain_id = ?4 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND x.chain_id = ?4 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?4) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?4)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?4 AND u.status = 'unknown outbound'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- dueWithdrawals[claim].ahead[2]
 SELECT x.withdrawal_request_id
@@ -1596,12 +1600,14 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND x.chain_id = ?4 AND x.operation_wallet_address_id = ?5 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_from THEN x.offer_at ELSE x.scheduled_from END) > ?2 AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?2 AND (x.scheduled_at <= ?2 OR x.scheduled_at = x.scheduled_from OR x.scheduled_from > ?3) AND (x.offer_at IS NULL OR x.offer_at <= ?2 OR x.offer_at > ?3) AND x.chain_id = ?4 AND x.operation_wallet_address_id = ?5 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?4) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?4)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?4 AND u.status = 'unknown outbound'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- dueWithdrawals[claim].found[0]
 SELECT x.withdrawal_request_id
@@ -1610,12 +1616,14 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?2 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?2 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = x.chain_id AND u.status = 'unknown outbound'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- dueWithdrawals[claim].found[1]
 SELECT x.withdrawal_request_id
@@ -1624,12 +1632,14 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?2 AND x.chain_id = ?3 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?2 AND x.chain_id = ?3 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?3 AND u.status = 'unknown outbound'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- dueWithdrawals[claim].found[2]
 SELECT x.withdrawal_request_id
@@ -1638,12 +1648,14 @@ SELECT x.withdrawal_request_id
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?2 AND x.chain_id = ?3 AND x.operation_wallet_address_id = ?4 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) <= ?2 AND x.chain_id = ?3 AND x.operation_wallet_address_id = ?4 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?3 AND u.status = 'unknown outbound'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- dueWithdrawals[claim].soon[0]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
@@ -1652,12 +1664,14 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = x.chain_id AND u.status = 'unknown outbound')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -1668,12 +1682,14 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND x.chain_id = ?2 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND x.chain_id = ?2 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?2 AND u.status = 'unknown outbound')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -1684,73 +1700,87 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND x.chain_id = ?2 AND x.operation_wallet_address_id = ?3 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND x.chain_id = ?2 AND x.operation_wallet_address_id = ?3 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?2 AND u.status = 'unknown outbound')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
 -- dueWithdrawals[enqueue].ahead[0]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = x.chain_id AND u.status = 'unknown outbound'))
 	ORDER BY x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[enqueue].ahead[1]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND x.chain_id = ?3 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND x.chain_id = ?3 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?3 AND u.status = 'unknown outbound'))
 	ORDER BY x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[enqueue].found[0]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = x.chain_id AND u.status = 'unknown outbound'))
 	ORDER BY x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[enqueue].found[1]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND x.chain_id = ?3 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND x.chain_id = ?3 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?3 AND u.status = 'unknown outbound'))
 	ORDER BY x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[enqueue].soon[0]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = x.chain_id AND u.status = 'unknown outbound'));
 -- dueWithdrawals[enqueue].soon[1]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
-	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND x.chain_id = ?2 AND NOT ((SELECT count(*)
+	WHERE x.status = 'approved' AND NOT x.held AND x.mined IS NULL AND x.strays_sent = 0 AND (x.taken IS NULL OR x.acknowledged) AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND x.chain_id = ?2 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'));
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?2 AND u.status = 'unknown outbound'));
 -- dueWithdrawals[rebroadcast].ahead[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
@@ -1824,49 +1854,61 @@ SELECT min((CASE WHEN x.lease_until > x.next_check_at THEN x.lease_until ELSE x.
 -- dueWithdrawals[refund].ahead[0]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND NOT (coalesce(NULL, (SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND NOT ((coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = x.chain_id AND u.status = 'unknown outbound'))
 	ORDER BY coalesce(x.offer_at, '1970-01-01 00:00:00.000000'), x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[refund].ahead[1]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND x.chain_id = ?3 AND NOT (coalesce(NULL, (SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?2 AND x.chain_id = ?3 AND NOT ((coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?3 AND u.status = 'unknown outbound'))
 	ORDER BY coalesce(x.offer_at, '1970-01-01 00:00:00.000000'), x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[refund].found[0]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND NOT (coalesce(NULL, (SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND NOT ((coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = x.chain_id AND u.status = 'unknown outbound'))
 	ORDER BY coalesce(x.offer_at, '1970-01-01 00:00:00.000000'), x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[refund].found[1]
 SELECT x.id
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND x.chain_id = ?3 AND NOT (coalesce(NULL, (SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') <= ?2 AND x.chain_id = ?3 AND NOT ((coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL)
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?3 AND u.status = 'unknown outbound'))
 	ORDER BY coalesce(x.offer_at, '1970-01-01 00:00:00.000000'), x.updated_at, x.id LIMIT ?1;
 -- dueWithdrawals[refund].soon[0]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND NOT (coalesce(NULL, (SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND NOT ((coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || x.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL);
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = x.chain_id AND u.status = 'unknown outbound'));
 -- dueWithdrawals[refund].soon[1]
 SELECT min(coalesce(x.offer_at, '1970-01-01 00:00:00.000000'))
 	FROM @withdrawal_requests x
-	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND x.chain_id = ?2 AND NOT (coalesce(NULL, (SELECT s.recovery
+	WHERE x.status IN ('failed', 'cancelled', 'rejected') AND x.refund_reference IS NULL AND x.mined IS NULL AND x.disproved IS NULL AND x.taken IS NULL AND x.strays_sent = 0 AND coalesce(x.offer_at, '1970-01-01 00:00:00.000000') > ?1 AND x.chain_id = ?2 AND NOT ((coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL);
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)) IS NOT NULL) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?2 AND u.status = 'unknown outbound'));
 -- dueWithdrawals[rescue].ahead[0]
 SELECT x.withdrawal_request_id
 	FROM @withdrawal_queue x
@@ -3260,7 +3302,7 @@ UPDATE @wallet_owners AS o
 	SET scan_id = ?3
 	WHERE o.wallet_id = ?1 AND o.owner_tag = ?2;
 -- selectAggregates
-SELECT q.id, q.user_id, q.asset_id, q.chain_id, q.to_address, q.memo, q.amount, q.amount_raw, q.decimals, q.requested_by, q.approvals_needed, q.created_at, q.status, q.first_approver, q.second_approver, q.closed_by, q.close_reason, q.queued_at, q.final_tx_hash, q.held, q.mined, q.acknowledged, q.disproved, q.disproved_by, q.strays_on_file, q.strays_sent, q.taken, q.told, q.refunded_at, q.refunded_by, q.refund_reference, q.paid_after, q.version, q.updated_at, q.offer_at, j.id, j.withdrawal_request_id, j.chain_id, j.asset_on_chain_id, j.operation_wallet_address_id, j.to_address, j.amount_raw, j.amount_human, j.priority, j.max_retries, j.created_at, j.status, j.retry_count, j.scheduled_at, j.scheduled_from, j.slot, j.claimed_at, j.dispatched_at, j.dispatch_ref, j.txs_on_file, j.txs_dead, j.nonce, j.tx_hash, j.review, j.resolved_version, j.broadcast_at, j.evidence_height, j.evidence_hash, j.gas_used, j.gas_price, j.error_message, j.processed_at, j.deferrals, j.stopped_fence, j.dispatches, j.batch_id, j.version, j.lease_holder, j.lease_fence, j.lease_until, j.offer_at, j.next_check_at, j.rebroadcast, a.job_id, a.fence, a.worker, a.started_at, a.ended_at, a.outcome, a.error_message, a.tx_hash, a.dispatched_at, a.dispatch_ref, w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce
+SELECT q.id, q.user_id, q.asset_id, q.chain_id, q.to_address, q.memo, q.amount, q.amount_raw, q.decimals, q.requested_by, q.approvals_needed, q.created_at, q.status, q.first_approver, q.second_approver, q.closed_by, q.close_reason, q.queued_at, q.final_tx_hash, q.held, q.mined, q.acknowledged, q.disproved, q.disproved_by, q.strays_on_file, q.strays_sent, q.taken, q.told, q.refunded_at, q.refunded_by, q.refund_reference, q.paid_after, q.version, q.updated_at, q.offer_at, j.id, j.withdrawal_request_id, j.chain_id, j.asset_on_chain_id, j.operation_wallet_address_id, j.to_address, j.amount_raw, j.amount_human, j.priority, j.max_retries, j.created_at, j.status, j.retry_count, j.scheduled_at, j.scheduled_from, j.slot, j.claimed_at, j.dispatched_at, j.dispatch_ref, j.txs_on_file, j.txs_dead, j.nonce, j.tx_hash, j.review, j.resolved_version, j.broadcast_at, j.evidence_height, j.evidence_hash, j.gas_used, j.gas_price, j.error_message, j.processed_at, j.deferrals, j.stopped_fence, j.dispatches, j.batch_id, j.version, j.lease_holder, j.lease_fence, j.lease_until, j.offer_at, j.next_check_at, j.rebroadcast, a.job_id, a.fence, a.worker, a.started_at, a.ended_at, a.outcome, a.error_message, a.tx_hash, a.dispatched_at, a.dispatch_ref, w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce, u.id
 	FROM (SELECT value AS id
 	FROM json_each(?1)) AS r
 	CROSS JOIN @withdrawal_requests q
@@ -3275,6 +3317,10 @@ SELECT q.id, q.user_id, q.asset_id, q.chain_id, q.to_address, q.memo, q.amount, 
 	LEFT JOIN @withdrawal_fillers f ON f.operation_wallet_address_id = w.id AND f.nonce = (SELECT max(o.nonce)
 	FROM @withdrawal_fillers o
 	WHERE o.operation_wallet_address_id = w.id)
+	LEFT JOIN @operation_wallet_addresses u ON u.id = (SELECT o.id
+	FROM @operation_wallet_addresses o
+	WHERE o.chain_id = w.chain_id AND o.status = 'unknown outbound'
+	ORDER BY o.id LIMIT 1)
 	WHERE q.id = r.id;
 -- selectBatches
 SELECT x.id, x.chain_id, x.operation_wallet_address_id, x.owner_job_id, x.nonce, x.input, x.members, x.created_at, x.status, x.txs_on_file, x.tx_hash, x.evidence_height, x.evidence_hash, x.gas_used, x.gas_price, x.ended_at, x.version, x.next_check_at, x.rebroadcast, x.lease_holder, x.lease_fence, x.lease_until
@@ -3381,7 +3427,7 @@ SELECT x.id, x.billing_anchor, x.created_at, x.method, x.churned_at, x.reinstate
 	CROSS JOIN @tenants x
 	WHERE x.id = r.id;
 -- selectTheseWallets
-SELECT w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce
+SELECT w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce, u.id
 	FROM (SELECT value AS id
 	FROM json_each(?1)) AS r
 	CROSS JOIN @operation_wallet_addresses w
@@ -3391,6 +3437,10 @@ SELECT w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m
 	LEFT JOIN @withdrawal_fillers f ON f.operation_wallet_address_id = w.id AND f.nonce = (SELECT max(o.nonce)
 	FROM @withdrawal_fillers o
 	WHERE o.operation_wallet_address_id = w.id)
+	LEFT JOIN @operation_wallet_addresses u ON u.id = (SELECT o.id
+	FROM @operation_wallet_addresses o
+	WHERE o.chain_id = w.chain_id AND o.status = 'unknown outbound'
+	ORDER BY o.id LIMIT 1)
 	WHERE w.id = r.id;
 -- selectTip
 SELECT block_height, block_hash, prev_hash, block_time
@@ -3424,7 +3474,7 @@ SELECT w.id, w.birth_height, CASE WHEN w.follows_tip THEN (SELECT max(b.block_he
 	FROM @wallets w
 	ORDER BY w.id;
 -- selectWalletsOf
-SELECT w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce
+SELECT w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m.nonce, f.nonce, u.id
 	FROM @operation_wallet_addresses w
 	LEFT JOIN @withdrawal_nonces m ON m.operation_wallet_address_id = w.id AND m.nonce = (SELECT max(o.nonce)
 	FROM @withdrawal_nonces o
@@ -3432,6 +3482,10 @@ SELECT w.id, w.chain_id, w.role, w.status, w.last_used_at, w.balance_reserved, m
 	LEFT JOIN @withdrawal_fillers f ON f.operation_wallet_address_id = w.id AND f.nonce = (SELECT max(o.nonce)
 	FROM @withdrawal_fillers o
 	WHERE o.operation_wallet_address_id = w.id)
+	LEFT JOIN @operation_wallet_addresses u ON u.id = (SELECT o.id
+	FROM @operation_wallet_addresses o
+	WHERE o.chain_id = w.chain_id AND o.status = 'unknown outbound'
+	ORDER BY o.id LIMIT 1)
 	WHERE w.chain_id = ?1
 	ORDER BY w.id;
 -- selectWaterline
@@ -3451,12 +3505,14 @@ SELECT x.withdrawal_request_id
 	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = x.operation_wallet_address_id AND (CASE WHEN f.offer_at > f.scheduled_from THEN f.offer_at ELSE f.scheduled_from END) > ?2 AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > ?2 AND (f.scheduled_at <= ?2 OR f.scheduled_at = f.scheduled_from OR f.scheduled_from > ?3) AND (f.offer_at IS NULL OR f.offer_at <= ?2 OR f.offer_at > ?3)
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
 	FROM @withdrawal_queue h
-	WHERE h.slot = x.operation_wallet_address_id) AND NOT ((SELECT count(*)
+	WHERE h.slot = x.operation_wallet_address_id) AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || w.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = w.chain_id AND u.status = 'unknown outbound'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- sequentialClaims.ahead[1]
 SELECT x.withdrawal_request_id
@@ -3471,12 +3527,14 @@ SELECT x.withdrawal_request_id
 	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = x.operation_wallet_address_id AND (CASE WHEN f.offer_at > f.scheduled_from THEN f.offer_at ELSE f.scheduled_from END) > ?2 AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) > ?2 AND (f.scheduled_at <= ?2 OR f.scheduled_at = f.scheduled_from OR f.scheduled_from > ?3) AND (f.offer_at IS NULL OR f.offer_at <= ?2 OR f.offer_at > ?3)
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
 	FROM @withdrawal_queue h
-	WHERE h.slot = x.operation_wallet_address_id) AND w.chain_id = ?4 AND NOT ((SELECT count(*)
+	WHERE h.slot = x.operation_wallet_address_id) AND w.chain_id = ?4 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?4) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?4)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?4 AND u.status = 'unknown outbound'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- sequentialClaims.found[0]
 SELECT x.withdrawal_request_id
@@ -3489,12 +3547,14 @@ SELECT x.withdrawal_request_id
 	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = w.id AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) <= ?2
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
 	FROM @withdrawal_queue h
-	WHERE h.slot = w.id) AND NOT ((SELECT count(*)
+	WHERE h.slot = w.id) AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || w.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = w.chain_id AND u.status = 'unknown outbound'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- sequentialClaims.found[1]
 SELECT x.withdrawal_request_id
@@ -3507,12 +3567,14 @@ SELECT x.withdrawal_request_id
 	WHERE q.id = f.withdrawal_request_id) AND f.operation_wallet_address_id = w.id AND (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END) <= ?2
 	ORDER BY (CASE f.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN f.offer_at > f.scheduled_at THEN f.offer_at ELSE f.scheduled_at END), f.id LIMIT 1) AND NOT EXISTS (SELECT 1
 	FROM @withdrawal_queue h
-	WHERE h.slot = w.id) AND w.chain_id = ?3 AND NOT ((SELECT count(*)
+	WHERE h.slot = w.id) AND w.chain_id = ?3 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?3)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send'))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?3 AND u.status = 'unknown outbound'))
 	ORDER BY (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END), (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END), x.id LIMIT ?1;
 -- sequentialClaims.soon[0]
 SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END))
@@ -3521,12 +3583,14 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || w.chain_id) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || w.chain_id)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = w.chain_id AND u.status = 'unknown outbound')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
@@ -3537,12 +3601,14 @@ SELECT min((SELECT min((CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at EL
 	FROM @withdrawal_requests q
 	WHERE q.id = x.withdrawal_request_id) AND (SELECT w.role = 'hot_wallet' AND w.status = 'active'
 	FROM @operation_wallet_addresses w
-	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND w.chain_id = ?2 AND NOT ((SELECT count(*)
+	WHERE w.id = x.operation_wallet_address_id) AND (CASE WHEN x.offer_at > x.scheduled_at THEN x.offer_at ELSE x.scheduled_at END) > ?1 AND w.chain_id = ?2 AND NOT (((SELECT count(*)
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2) AND s.level IN ('begin', 'all', 'send')) > 0 OR coalesce(coalesce(NULL, (SELECT s.recovery
 	FROM @settle_switches s
 	WHERE s.scope IN ('everything', 'chain/' || ?2)
-	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
+	ORDER BY s.generation DESC, (CASE s.scope WHEN 'everything' THEN 1 ELSE 0 END) LIMIT 1)), '') IN ('begin', 'all', 'send')) OR EXISTS (SELECT 1
+	FROM @operation_wallet_addresses u
+	WHERE u.chain_id = ?2 AND u.status = 'unknown outbound')) AND (CASE x.priority WHEN 'high' THEN 0 WHEN 'normal' THEN 1 ELSE 2 END) = p.n))
 	FROM (SELECT 0 AS n
 	UNION ALL SELECT 1 AS n
 	UNION ALL SELECT 2 AS n) p;
