@@ -32,7 +32,9 @@ func (p *Policy) paidBy(c *step, e *PaidBy) error {
 	if further { // it pays this request twice
 		name = outpoint(e.Tx, e.Output)
 	}
-	known := (onFile < 0 && stray >= 0 || further) && r.Told.has(told{claim: ClaimMined, hash: name})
+	// A stray that was told without its nonce joins the file once the nonce is told.
+	joins := fits && r.Status == RequestQueued
+	known := (onFile < 0 && stray >= 0 && !joins || further) && r.Told.has(told{claim: ClaimMined, hash: name})
 	final := e.Block.final(p.chain(r.Chain).Confirmations)
 	version := c.jobVersion
 	if j.Status == 0 {

@@ -349,3 +349,48 @@ func TestByWhichOutputATransactionOfManyPays(t *testing.T) {
 	expect(t, policy, w, found, "invalid")
 	expect(t, policy, withdrawal.Withdrawal{}, imported, "invalid")
 }
+
+// Whether PaidBy names the nonce at once, or is first said without it, decides nothing: with the nonce it and what is
+// live can never both be mined, and it joins the file, at whatever depth.
+func TestPaidByWithTheNonceAfterPaidByWithout(t *testing.T) {
+	for _, depth := range []uint64{1, 3} {
+		without := paidBy(t0, withdrawal.Operator, "x")
+		without.Block = block(depth)
+		with := without
+		with.Nonce, with.HasNonce = 7, true
+		other := with
+		other.Nonce = 8
+		ends := map[string]withdrawal.Withdrawal{}
+		for name, said := range map[string][]withdrawal.Event{
+			"with": {with}, "with, without": {with, without}, "without, with": {without, with}, "without twice, with": {without, without, with, with},
+			"another nonce, with": {other, with},
+		} {
+			ends[name] = run(t, states(t)["confirming"], said...)
+		}
+		want := ends["with"]
+		if status := want.Job.Status; (status == withdrawal.JobConfirmed) != (depth == 3) {
+			t.Fatalf("at depth %d it is %v", depth, status)
+		}
+		for name, w := range ends {
+			if w.Request.Status != want.Request.Status || w.Job.Status != want.Job.Status || w.Job.TxHash != "x" || w.Job.Review != want.Job.Review ||
+				len(w.Live()) != len(want.Live()) {
+				t.Errorf("%s, depth %d: %v, %v, %s, review %v, %d live", name, depth, w.Request.Status, w.Job.Status, w.Job.TxHash, w.Job.Review, len(w.Live()))
+			}
+			for _, s := range w.Strays {
+				if s.SettledAt.IsZero() {
+					t.Errorf("%s, depth %d: a stray is open: %+v", name, depth, s)
+				}
+			}
+			if depth < 3 { // the block that has it goes deep
+				w = run(t, w, receipt(t0, "x", 3))
+			}
+			if err := withdrawal.Check(w); err != nil || w.Request.Status != withdrawal.RequestCompleted {
+				t.Errorf("%s, depth %d: %v, %v", name, depth, w.Request.Status, err)
+			}
+		}
+		again := states(t)["confirming"]
+		if w := run(t, again, without, without); !w.Job.Review || len(w.Strays) != 1 {
+			t.Errorf("without its nonce: %+v, %d strays", w.Job, len(w.Strays))
+		}
+	}
+}
