@@ -265,15 +265,16 @@ func TestSendersKeepNobodyFromTheLookUp(t *testing.T) {
 	}
 }
 
-// A member of whom a person has said already what was mined leaves its batch when
-// that ends: it stays the operator's.
+// A member of whom a person has said already what was mined, without the nonce, is paid by it when the batch ends, as a
+// member of whom nobody has spoken is.
 func TestABatchThatIsOverHasNobody(t *testing.T) {
 	b := stoppedBatch(t)
 	ev := batchMined(t0, "elsewhere", transfers(b.Members, 2)...)
 	ev.Looked = true
 	end := runBatch(t, b, outside(ev))
 	w := &end.Members[2]
-	if got := where(end); end.Batch.Status != withdrawal.BatchFailed || w.Job.Batch != uuid.Nil || !w.Job.Review {
+	if got := where(end); end.Batch.Status != withdrawal.BatchFailed || w.Job.Batch != uuid.Nil || w.Job.Review ||
+		w.Job.Status != withdrawal.JobConfirmed {
 		t.Fatalf("%v: %s, the batch of the third is %v", end.Batch.Status, got, w.Job.Batch)
 	}
 	if err := withdrawal.CheckBatch(end); err != nil {
