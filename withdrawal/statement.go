@@ -30,7 +30,8 @@ type (
 		// With inputs: the names, such as hash:output, of all coins that the wallet had when the copy was made, and of
 		// all that it got since, also in the mempool. Include coins that are spent by now, since the transactions that
 		// spent them are to be told. Or give all coins that the signer's history since the copy spends.
-		Coins []string
+		Coins   []string
+		NoCoins bool // required where Coins is empty: the wallet had none, and got none
 		// With neither ([Chain.MinedWithin]): the height of the chain's tip now.
 		Barrier uint64
 		Source  BoundSource `json:",omitzero"`
@@ -46,8 +47,11 @@ type (
 		By
 		Wallet uuid.UUID
 		Block
-		Next   uint64
-		Reason string // may be empty
+		Next uint64
+		// With neither ([Chain.MinedWithin]), required: each transaction that the wallet has sent since the copy was made
+		// and that is in this block or below it was told by [Used]. Nothing on such a chain shows which one is missing.
+		AllTold bool
+		Reason  string // may be empty
 	}
 	// Used tells of one transaction of the wallet that is mined at depth. Transfers are all that its receipt shows but
 	// the change and transfers of amount 0: each must be on file of a request, be Own, or be told as [Unclaimed]. For an
@@ -293,6 +297,9 @@ func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, er
 		s.reason(e.Reason, false)
 		s.seen(&e.Block)
 		s.number(e.Next)
+		if e.AllTold != (s.chain.MinedWithin != 0) {
+			s.bad("exactly on a chain with neither nonces nor inputs AllTold is needed: a person has told all that was sent")
+		}
 		s.add(SaidAtDepth, e.Next, "", "")
 	case Used:
 		s.reason(e.Reason, false)
@@ -418,7 +425,10 @@ func (s *statements) bound(e *Bound) {
 		!c.Nonces && (e.Through != 0 || e.From != 0),
 		!c.Nonces && c.MinedWithin == 0 && e.Barrier != 0,
 		c.MinedWithin != 0 && (len(e.Coins) > 0 || e.Barrier == 0):
-		s.bad("a chain with nonces has Through and From, not below it, one with inputs Coins, and one with neither Barrier")
+		s.bad("a chain with nonces has Through and From, not below it, one with inputs Coins, and one with neither, which has " +
+			"MinedWithin, Barrier")
+	case (!c.Nonces && c.MinedWithin == 0) != (e.NoCoins || len(e.Coins) > 0), e.NoCoins && len(e.Coins) > 0:
+		s.bad("exactly on a chain with inputs there are Coins, or NoCoins")
 	case c.Nonces:
 		says, n, s.head.Low = SaidThrough, e.Through, e.From
 	case c.MinedWithin != 0:

@@ -104,7 +104,15 @@ func through(n, from uint64) withdrawal.Bound {
 }
 
 func coins(names ...string) withdrawal.Bound {
-	return withdrawal.Bound{By: desk, Wallet: aWallet.ID, Coins: names, Source: withdrawal.SignerLog, Reason: "line 1"}
+	return withdrawal.Bound{By: desk, Wallet: aWallet.ID, Coins: names, NoCoins: len(names) == 0, Source: withdrawal.SignerLog,
+		Reason: "line 1"}
+}
+
+// allTold is the word about a chain with neither nonces nor inputs.
+func allTold() withdrawal.AtDepth {
+	of := atDepth(0)
+	of.AllTold = true
+	return of
 }
 
 func atDepth(next uint64) withdrawal.AtDepth {
@@ -187,8 +195,8 @@ func TestWhatStandsOpenAfterARestore(t *testing.T) {
 		{"a coin named twice", spending, withdrawal.CopyWallet{}, []withdrawal.Event{coins("a:0", "a:0")}, "coin a:0"},
 		{"a later bound in the place of the coins", spending, withdrawal.CopyWallet{}, []withdrawal.Event{coins("a:0"), coins("b:0")}, "coin b:0"},
 
-		{"the window is open", windowed, withdrawal.CopyWallet{}, []withdrawal.Event{windowFrom(851), atDepth(0)}, "height 1001"},
-		{"the window is over", windowed, withdrawal.CopyWallet{}, []withdrawal.Event{windowFrom(850), atDepth(0)}, ""},
+		{"the window is open", windowed, withdrawal.CopyWallet{}, []withdrawal.Event{windowFrom(851), allTold()}, "height 1001"},
+		{"the window is over", windowed, withdrawal.CopyWallet{}, []withdrawal.Event{windowFrom(850), allTold()}, ""},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			a := restoredCopy(t, tt.chain, tt.copy, tt.said...)
@@ -251,6 +259,8 @@ func TestWhatIsNoStatement(t *testing.T) {
 	worker.Role = withdrawal.WithdrawalWorker
 	bare := through(1, 0)
 	bare.Reason = ""
+	both, neither, fewer := coins("a:0"), coins(), through(1, 0)
+	both.NoCoins, neither.NoCoins, fewer.NoCoins = true, false, true
 	twice := usedNonce(0, "a", 1, 1)
 	nobody := usedNonce(0, "a", 1)
 	nobody.Transfers[0].Payee = ""
@@ -281,7 +291,12 @@ func TestWhatIsNoStatement(t *testing.T) {
 		{"a signer that also sends, and may send what waits", sending, through(1, 0), statemachine.ErrInvalid},
 		{"a signer that also sends, and nothing waits", sending, ended, nil},
 		{"a barrier on a chain with inputs", spending, windowFrom(1), statemachine.ErrInvalid},
-		{"no barrier on a chain with neither", windowed, coins(), statemachine.ErrInvalid},
+		{"no barrier on a chain with neither", windowed, windowFrom(0), statemachine.ErrInvalid},
+		{"coins and none", spending, both, statemachine.ErrInvalid},
+		{"neither coins nor none", spending, neither, statemachine.ErrInvalid},
+		{"no coins on a chain with nonces", numbered, fewer, statemachine.ErrInvalid},
+		{"a block up to which nobody has told all, on a chain with neither", windowed, atDepth(0), statemachine.ErrInvalid},
+		{"all told on a chain with nonces, which shows what is missing", numbered, allTold(), statemachine.ErrInvalid},
 		{"a count at a block that is not deep", numbered, withdrawal.AtDepth{By: desk, Wallet: aWallet.ID, Block: shallow, Next: 1}, statemachine.ErrInvalid},
 		{"a count at a block of another branch", numbered, withdrawal.AtDepth{By: desk, Wallet: aWallet.ID, Block: forked, Next: 1}, statemachine.ErrInvalid},
 		{"a transaction that is not deep", numbered, withdrawal.Used{By: desk, Wallet: aWallet.ID, Block: shallow, Tx: "a"}, statemachine.ErrInvalid},

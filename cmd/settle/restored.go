@@ -210,12 +210,13 @@ func (a *app) tells(to *cobra.Command) {
 	var bound struct {
 		wallet, source, coins  string
 		through, from, barrier uint64
-		ended                  bool
+		ended, none            bool
 	}
 	f = a.statement(to, "bound", "How far a wallet may have signed", 0, func([]string) ([]withdrawal.Event, error) {
 		err := needed("wallet", bound.wallet, "source", bound.source, "reason", a.reason)
 		ev := withdrawal.Bound{By: desk(), Through: bound.through, From: bound.from, Barrier: bound.barrier, SignerEnded: bound.ended,
-			Reason: a.reason}
+			NoCoins: bound.none,
+			Reason:  a.reason}
 		ids(&err, bound.wallet, &ev.Wallet)
 		if err == nil {
 			err = usage(ev.Source.UnmarshalText([]byte(bound.source)))
@@ -230,6 +231,7 @@ func (a *app) tells(to *cobra.Command) {
 	f.Uint64Var(&bound.through, "through", 0, "with nonces: one above the highest that was signed")
 	f.Uint64Var(&bound.from, "from", 0, "transactions in blocks before the copy, where it knows none at depth")
 	f.StringVar(&bound.coins, "coins", "", "with inputs: file with a coin a line")
+	f.BoolVar(&bound.none, "no-coins", false, "with inputs: the wallet had no coin, and got none")
 	f.Uint64Var(&bound.barrier, "barrier", 0, "with neither: height of the tip")
 	f.BoolVar(&bound.ended, "signer-ended", false, "with a signer list: each entry has ended at the signer")
 
@@ -237,11 +239,12 @@ func (a *app) tells(to *cobra.Command) {
 		wallet string
 		block  withdrawal.Block
 		next   uint64
+		told   bool
 	}
 	const deep = "What the chain shows of a wallet at a block that is deep enough"
 	f = a.statement(to, "at-depth", deep, 0, func([]string) ([]withdrawal.Event, error) {
 		err := needed("wallet", depth.wallet, "block-hash", depth.block.Hash)
-		ev := withdrawal.AtDepth{By: desk(), Block: depth.block, Next: depth.next, Reason: a.reason}
+		ev := withdrawal.AtDepth{By: desk(), Block: depth.block, Next: depth.next, AllTold: depth.told, Reason: a.reason}
 		ids(&err, depth.wallet, &ev.Wallet)
 		return []withdrawal.Event{ev}, err
 	})
@@ -250,7 +253,8 @@ func (a *app) tells(to *cobra.Command) {
 	f.StringVar(&depth.block.Hash, "block-hash", "", "its hash")
 	f.StringVar(&depth.block.Canonical, "canonical", "", "hash of the best chain's block at this height, as it was read with the head")
 	f.Uint64Var(&depth.block.Head, "head", 0, "height of the tip")
-	f.Uint64Var(&depth.next, "next", 0, "transactions of the wallet in that block and below it")
+	f.Uint64Var(&depth.next, "next", 0, "with nonces: transactions of the wallet in that block and below it")
+	f.BoolVar(&depth.told, "all-told", false, "with neither: each transaction that the wallet has sent since the copy was told")
 
 	var used string
 	const spent = "What used nonces or coins: a file with one transaction a line"

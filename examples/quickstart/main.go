@@ -40,8 +40,9 @@ func quickstart(ctx context.Context, file string) error {
 	}
 	defer conn.Close()
 	policy := withdrawal.DefaultPolicy()
-	policy.CheckEvery = time.Second                   // 15 s by default
-	policy.Chain = withdrawal.Chain{Confirmations: 1} // a chain without nonces, final after one block
+	policy.CheckEvery = time.Second // 15 s by default
+	// No nonces and no inputs: what was signed is mined within 100 blocks, or never. One block is final.
+	policy.Chain = withdrawal.Chain{Confirmations: 1, MinedWithin: 100}
 	withdrawals, err := open(ctx, conn, policy)
 	if err != nil {
 		return err

@@ -57,7 +57,8 @@ func (s *shop) open(ctx context.Context) error {
 		return err
 	}
 	policy := withdrawal.DefaultPolicy()
-	policy.Chain = withdrawal.Chain{Confirmations: 2} // no nonces; paid is what lies two blocks deep
+	// No nonces, no inputs: what was signed is mined within 100 blocks, or never. Paid is what lies two blocks deep.
+	policy.Chain = withdrawal.Chain{Confirmations: 2, MinedWithin: 100}
 	policy.CheckEvery = time.Second
 	policy.EnqueueEvery = time.Second
 	if s.withdrawals, err = store.NewWithdrawals(s.db, policy); err != nil {

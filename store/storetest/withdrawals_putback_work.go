@@ -119,6 +119,7 @@ func (c *putCopy) bound() withdrawal.Bound {
 				}
 			}
 		}
+		b.NoCoins = len(b.Coins) == 0
 		return b
 	}
 	for _, x := range c.signed {
