@@ -88,9 +88,14 @@ func TestWhatASwitchLeavesDue(t *testing.T) {
 		switches.Begin: "rebroadcast", switches.Send: ""} {
 		for _, recovering := range []bool{false, true} {
 			for _, kind := range withdrawal.DueKind(0).Values() {
-				want := slices.Contains(strings.Fields(due+" check rescue"), kind.String()) || kind == withdrawal.DueRefund && !recovering
-				if got := withdrawal.DueIn(kind, switches.State{Level: level, Recovering: recovering}); got != want {
-					t.Errorf("%v at %v, recovering %v: %v", kind, level, recovering, got)
+				for _, outbound := range []uuid.UUID{uuid.Nil, uuid.Max} {
+					want := slices.Contains(strings.Fields(due+" check rescue"), kind.String()) || kind == withdrawal.DueRefund && !recovering
+					if outbound != uuid.Nil && slices.Contains([]string{"claim", "enqueue", "refund"}, kind.String()) {
+						want = false
+					}
+					if got := withdrawal.DueIn(kind, switches.State{Level: level, Recovering: recovering}, outbound); got != want {
+						t.Errorf("%v at %v, recovering %v, outbound %v: %v", kind, level, recovering, outbound, got)
+					}
 				}
 			}
 		}
