@@ -30,8 +30,8 @@ func AlertKinds() []statemachine.AlertKind {
 		{Name: "paid and refunded", Person: true,
 			Ends: "settle it with the user, then Acknowledged, and the incident too"},
 		{Name: "unknown outbound", Person: true,
-			Ends: "nothing of the chain is begun from any wallet, and nothing is refunded, until then: find out who else has the key, or whether the " +
-				"database was put back; then Used of each nonce, or PutFiller, the request of each transfer, or Unclaimed, and an operator " +
+			Ends: "nothing of the chain is begun from any wallet, and nothing is refunded, until then: find out who else has the key, or " +
+				"whether the database was put back; then Used of each nonce, or PutFiller, the request of each transfer, or Unclaimed, and an operator " +
 				"puts the wallet on or off"},
 		{Name: "nonce gaps", Person: true,
 			Ends: "let the nonce be used: send what has it, or a transfer of the wallet to itself, and record that with PutFiller"},

@@ -158,8 +158,9 @@
 // The transaction may have paid any request of the chain, and may be followed by others. So while a wallet has the
 // mark ([OutboundOf]) no request of its chain is ordered, claimed, signed or dispatched, from whatever wallet, and none
 // is refunded: [ErrUnsettled]. What is out is looked up, sent again and replaced, and all evidence is taken. Nobody
-// takes the mark from the wallet ([Puts]) before each transfer that was told by Used is explained: it is on file of the request that it pays, the house's own,
-// or [Unclaimed], and then no request with its payee is ordered. [Unexplained] names what is missing.
+// takes the mark from the wallet ([Puts]) before each transfer that was told by Used is explained: it is on file of the
+// request that it pays, the house's own, or [Unclaimed], and then no request with its payee is ordered. [Unexplained]
+// names what is missing.
 //
 // # Stop
 //
