@@ -31,8 +31,8 @@ func AlertKinds() []statemachine.AlertKind {
 			Ends: "settle it with the user, then Acknowledged, and the incident too"},
 		{Name: "unknown outbound", Person: true,
 			Ends: "nothing of the chain is begun from any wallet, and nothing is refunded, until then: find out who else has the key, or " +
-				"whether the database was put back; then Used of each nonce, or PutFiller, the request of each transfer, or Unclaimed, and an operator " +
-				"puts the wallet on or off"},
+				"whether the database was put back; then Used of each nonce, or PutFiller, the request of each transfer, or Unclaimed, and " +
+				"an operator puts the wallet on or off"},
 		{Name: "nonce gaps", Person: true,
 			Ends: "let the nonce be used: send what has it, or a transfer of the wallet to itself, and record that with PutFiller"},
 		{Name: "completion rate", Ends: "the rate is of the window: once what failed is older than it"},
