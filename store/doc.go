@@ -20,16 +20,12 @@
 // [HotWalletRecords], or [WalletUnit] with [WalletRecords] and [WalletQueries]. T may offer
 // more to your own code, which then commits together with settle's.
 //
-// Withdrawals need seven tables, each with the columns of its record in package
-// withdrawal: requests (key id), jobs (key id; unique request where the status
-// is not failed; unique slot), transactions (key request and seq; unique request
-// and hash; an index of wallet and nonce), attempts (key job and fence),
-// incidents (a growing number; unique by the key of the record), hot wallets
-// (key id), and the log of transitions (a growing number; unique machine, id and
-// version; no UPDATE or DELETE). The latest job of a request is the one that was
-// inserted last: keep a number, as times may be equal. Hosts that pay many requests by one
-// transaction need two tables more: batches (key id; an index of chain and next_check_at) and
-// their versions (key batch and seq; an index of the hash). See [BatchRecords].
+// Withdrawals keep requests, jobs, transactions, nonces, strays, attempts, incidents with
+// their acknowledgements, hot wallets, fillers, statements, and what all domains have: the log
+// of transitions, the journal, switches and processes. docs/tables.md has the key and the unique
+// rules of each, and how it changes. Hosts that pay many requests by one transaction keep two
+// more: batches (key id; an index of chain and next_check_at) and their versions (key batch and
+// seq; an index of the hash). See [BatchRecords].
 //
 // Refreshes need four tables: wallets (key xpub; unique slot), jobs (key id; unique
 // xpub where a recovery job is pending or processing), watchers (key xpub and

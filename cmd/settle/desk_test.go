@@ -118,7 +118,7 @@ func TestServe(t *testing.T) {
 	out, in := io.Pipe()
 	var errs bytes.Buffer
 	done := make(chan int)
-	go func() { done <- run(ctx, []string{"--db", h.url, "serve"}, "", in, &errs) }()
+	go func() { done <- run(ctx, []string{"--db", h.url, "serve"}, "", nil, in, &errs) }()
 	var link string
 	if _, err := fmt.Fscanln(out, &link); err != nil {
 		t.Fatal(err, errs.String())

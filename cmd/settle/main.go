@@ -23,7 +23,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	code := run(ctx, os.Args[1:], os.Getenv("SETTLE_DB"), os.Stdout, os.Stderr)
+	code := run(ctx, os.Args[1:], os.Getenv("SETTLE_DB"), os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
@@ -70,6 +70,7 @@ func exitCode(err error) int {
 
 // app is one call of the command.
 type app struct {
+	in        io.Reader
 	out, errs io.Writer
 	flags
 	*database // once it is open
@@ -85,8 +86,8 @@ type flags struct {
 }
 
 // run is the command: its exit code.
-func run(ctx context.Context, args []string, url string, out, errs io.Writer) int {
-	a := &app{out: plain{out}, errs: plain{errs}}
+func run(ctx context.Context, args []string, url string, in io.Reader, out, errs io.Writer) int {
+	a := &app{in: in, out: plain{out}, errs: plain{errs}}
 	root := &cobra.Command{Use: "settle", Short: "Look at withdrawals, swaps and the rest, and say what an operator says",
 		SilenceErrors: true, SilenceUsage: true, CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}}
 	f := root.PersistentFlags()

@@ -41,6 +41,7 @@ type host struct {
 	ids     int
 	ahead   time.Duration // of the clock that seeds
 	log     strings.Builder
+	answer  string // to what the command asks
 }
 
 func both(t *testing.T, test func(*testing.T, *host)) {
@@ -139,7 +140,7 @@ func (h *host) settle(want int, args ...string) string {
 	h.t.Helper()
 	var out, errs bytes.Buffer
 	all := append([]string{"--db", h.url, "--schema", h.schema}, args...)
-	got := run(h.t.Context(), all, "", &out, &errs)
+	got := run(h.t.Context(), all, "", strings.NewReader(h.answer), &out, &errs)
 	if got != want {
 		h.t.Errorf("settle %q exits with %d, not %d: %s%s", args, got, want, out.String(), errs.String())
 	}
@@ -448,6 +449,21 @@ func TestDoctorAndTables(t *testing.T) {
 				t.Error(text)
 			}
 		}
+		h.request()
+		lost := func(want int, answer string, args ...string) string {
+			h.answer = answer
+			return h.settle(want, append([]string{"migrate", "down", "withdrawals"}, args...)...)
+		}
+		if text := lost(exitDone, "", "--dry-run"); !regexp.MustCompile(`lost  \S*withdrawal_requests: 1 rows`).MatchString(text) {
+			t.Errorf("it says %s", text)
+		}
+		lost(exitUsage, "")
+		lost(exitUsage, "yes\n")
+		h.settle(exitDone, "list") // nothing is undone
+		lost(exitDone, "withdrawals\n")
+		h.settle(exitFailure, "list")
+		h.settle(exitDone, "migrate", "up", "--domains", "withdrawals")
+		lost(exitDone, "", "--yes")
 		h.schema = "none_such"
 		h.settle(exitFailure, "status")
 		h.settle(exitFailure, "migrate", "status")

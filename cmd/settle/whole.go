@@ -100,13 +100,13 @@ func (a *app) workers(ctx context.Context) error {
 }
 
 func (a *app) migrates(root *cobra.Command) {
-	c := &cobra.Command{Use: "migrate", Short: "The tables: status, up, sql"}
+	c := &cobra.Command{Use: "migrate", Short: "The tables: status, up, down, sql"}
 	root.AddCommand(c)
 	var domains []string
 	c.PersistentFlags().StringSliceVar(&domains, "domains", nil, "domains, such as withdrawals; else all")
-	with := func(use, short string, do func(context.Context) error) {
-		c.AddCommand(&cobra.Command{Use: use, Short: short, RunE: func(c *cobra.Command, args []string) error {
-			if err := exactly(0, args, "migrate "+use); err != nil {
+	with := func(use, short string, of int, do func(ctx context.Context, args []string) error) *cobra.Command {
+		one := &cobra.Command{Use: use, Short: short, RunE: func(c *cobra.Command, args []string) error {
+			if err := exactly(of, args, "migrate "+use); err != nil {
 				return err
 			}
 			if err := a.connect(); err != nil {
@@ -115,10 +115,12 @@ func (a *app) migrates(root *cobra.Command) {
 			for _, d := range domains {
 				a.opts.Domains = append(a.opts.Domains, store.Domain(d))
 			}
-			return do(c.Context())
-		}})
+			return do(c.Context(), args)
+		}}
+		c.AddCommand(one)
+		return one
 	}
-	with("status", "Which domains the database has, and their latest migrations", func(ctx context.Context) error {
+	with("status", "Which domains the database has, and their latest migrations", 0, func(ctx context.Context, _ []string) error {
 		found, err := a.migrated(ctx)
 		for _, m := range found {
 			err = cmp.Or(err, a.print(map[string]any{"domain": m.domain, "migration": m.version}, "%s %d", m.domain, m.version))
@@ -128,18 +130,46 @@ func (a *app) migrates(root *cobra.Command) {
 		}
 		return err
 	})
-	with("up", "Run what is missing, in one transaction", func(ctx context.Context) error {
+	with("up", "Run what is missing, in one transaction", 0, func(ctx context.Context, _ []string) error {
 		err := sqlstore.Migrate(ctx, a.sql, a.dialect, a.opts)
 		if err == nil {
 			err = a.print(map[string]string{"tables": "current"}, "the tables are current")
 		}
 		return err
 	})
-	with("sql", "What up does to an empty database, as SQL", func(context.Context) error {
+	with("sql", "What up does to an empty database, as SQL", 0, func(context.Context, []string) error {
 		text, err := sqlstore.Script(a.dialect, a.opts)
 		if err == nil {
 			_, err = fmt.Fprint(a.out, text)
 		}
 		return err
 	})
+	yes := false
+	const undo = "Undo the latest migration of a domain, with all that is in its tables; it says what is lost, and asks"
+	down := with("down DOMAIN", undo, 1, func(ctx context.Context, args []string) error { return a.down(ctx, store.Domain(args[0]), yes) })
+	down.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	down.Flags().BoolVar(&a.dry, "dry-run", false, "say what would be lost, and do nothing")
+}
+
+// down undoes the latest migration of a domain, once somebody who has read what is lost has typed its name.
+func (a *app) down(ctx context.Context, domain store.Domain, yes bool) error {
+	version, losses, err := sqlstore.Losses(ctx, a.sql, a.dialect, a.opts, domain)
+	for _, l := range losses {
+		err = cmp.Or(err, a.print(l, "lost  %s: %d rows", l.Table, l.Rows))
+	}
+	if err != nil || a.dry {
+		return err
+	}
+	if !yes {
+		fmt.Fprintf(a.errs, "settle: migration %d of %s is undone, and these rows are gone. Payments of them are forgotten, and would be made again "+
+			"by whoever asks again. Stop all processes, take a copy, then type %s: ", version, domain, domain)
+		var typed string
+		if _, err := fmt.Fscanln(a.in, &typed); err != nil || typed != string(domain) {
+			return fmt.Errorf("%w: nothing is undone: the name of the domain is needed", errUsage)
+		}
+	}
+	if err := sqlstore.Down(ctx, a.sql, a.dialect, a.opts, domain, version); err != nil {
+		return err
+	}
+	return a.print(map[string]any{"domain": domain, "undone": version}, "migration %d of %s is undone", version, domain)
 }

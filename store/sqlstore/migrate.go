@@ -31,22 +31,28 @@ const migrateWait = time.Minute
 // binary may go on beside it: Migrate logs migrations that it does not know, or refuses with [ErrNewerTables]. Foreign
 // tables that have the names of ours are [ErrForeignTables]. Nothing is changed then.
 func Migrate(ctx context.Context, db *sql.DB, d Dialect, opts Options) error {
+	return migrating(ctx, db, d, opts, "migrate", syntax.migrate)
+}
+
+// migrating does something to the tables in one transaction, again while another process is in its way.
+func migrating(ctx context.Context, db *sql.DB, d Dialect, opts Options, what string, do func(syntax, context.Context, *sql.Conn) error,
+) error {
 	s, err := opts.syntax(d)
 	if err == nil && db == nil {
 		err = errNilDB
 	}
 	if err != nil {
-		return fmt.Errorf("migrate: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	until := time.Now().Add(migrateWait)
 	for {
-		err := s.migrateOnce(ctx, db)
+		err := s.migrateOnce(ctx, db, do)
 		if err == nil || !transient(err) || time.Now().After(until) {
-			return wrapped("migrate", err)
+			return wrapped(what, err)
 		}
 		select {
 		case <-ctx.Done():
-			return errors.Join(wrapped("migrate", err), ctx.Err())
+			return errors.Join(wrapped(what, err), ctx.Err())
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
@@ -59,9 +65,8 @@ func wrapped(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, cause(err))
 }
 
-// migrateOnce runs what is pending on a connection that does not go back: its
-// settings are ours.
-func (s syntax) migrateOnce(ctx context.Context, db *sql.DB) (err error) {
+// migrateOnce does it on a connection that does not go back: its settings are ours.
+func (s syntax) migrateOnce(ctx context.Context, db *sql.DB, do func(syntax, context.Context, *sql.Conn) error) (err error) {
 	conn, err := newDials(db).lend(ctx)
 	if err != nil {
 		return err
@@ -77,7 +82,12 @@ func (s syntax) migrateOnce(ctx context.Context, db *sql.DB) (err error) {
 	if err := execAll(ctx, conn, begin...); err != nil {
 		return err
 	}
-	if err := s.migrate(ctx, conn); err != nil {
+	if s.Dialect == Postgres { // SQLite has one writer
+		if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('settle migrations '||$1, 0))", s.prefix); err != nil {
+			return err
+		}
+	}
+	if err := do(s, ctx, conn); err != nil {
 		return err // discarding the connection rolls back
 	}
 	return execAll(ctx, conn, "COMMIT")
@@ -94,10 +104,7 @@ func execAll(ctx context.Context, conn *sql.Conn, texts ...string) error {
 
 // migrate runs inside of the transaction.
 func (s syntax) migrate(ctx context.Context, conn *sql.Conn) error {
-	if s.Dialect == Postgres { // SQLite has one writer
-		if _, err := conn.ExecContext(ctx, "SELECT pg_advisory_xact_lock(hashtextextended('settle migrations '||$1, 0))", s.prefix); err != nil {
-			return err
-		}
+	if s.Dialect == Postgres {
 		if schema := strings.TrimSuffix(s.prefix, "."); schema != "" {
 			if _, err := conn.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS "+schema); err != nil {
 				return fmt.Errorf("create schema %s: %w", schema, err)
