@@ -161,8 +161,8 @@ func (a *app) down(ctx context.Context, domain store.Domain, yes bool) error {
 		return err
 	}
 	if !yes {
-		fmt.Fprintf(a.errs, "settle: migration %d of %s is undone, and these rows are gone. Payments of them are forgotten, and would be made again "+
-			"by whoever asks again. Stop all processes, take a copy, then type %s: ", version, domain, domain)
+		fmt.Fprintf(a.errs, "settle: migration %d of %s is undone, and these rows are gone. Payments of them are forgotten, and would be "+
+			"made again by whoever asks again. Stop all processes, take a copy, then type %s: ", version, domain, domain)
 		var typed string
 		if _, err := fmt.Fscanln(a.in, &typed); err != nil || typed != string(domain) {
 			return fmt.Errorf("%w: nothing is undone: the name of the domain is needed", errUsage)

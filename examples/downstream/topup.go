@@ -91,8 +91,8 @@ func step(ctx context.Context, tx sqlstore.Tx, t TopUp, on Trigger, actor string
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return TopUp{}, fmt.Errorf("%w: top-up %s is not at version %d (%v)", statemachine.ErrConflict, t.ID, seen, err)
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO topup_history VALUES (?, ?, ?, ?, ?, ?, ?)", line.ID.String(), line.Version, line.From, line.Trigger,
-		line.To, line.Actor, line.At.UTC().Format(time.RFC3339Nano))
+	_, err = tx.ExecContext(ctx, "INSERT INTO topup_history VALUES (?, ?, ?, ?, ?, ?, ?)", line.ID.String(), line.Version, line.From,
+		line.Trigger, line.To, line.Actor, line.At.UTC().Format(time.RFC3339Nano))
 	return t, err
 }
 

@@ -130,6 +130,7 @@ func (l *look) seed() (review withdrawal.Withdrawal, pages []string) {
 	for n := range uint64(4) {
 		l.Sent(n)
 	}
+	records["batch"] = l.Batch(4).Batch.ID.String()
 	l.Request()
 	l.Stop()
 	l.Check(l.DB.Update(l.T.Context(), func(u store.Unit) error {
@@ -154,7 +155,8 @@ func (l *look) seed() (review withdrawal.Withdrawal, pages []string) {
 		pages = append(pages, "/item/"+kind+"/"+id)
 	}
 	return review, append(pages, "/item/withdrawal/"+records["withdrawal"]+"/Sent", "/item/withdrawal/"+records["withdrawal"]+"/NotSent",
-		"/item/deposit/"+records["deposit"]+"/Released")
+		"/item/deposit/"+records["deposit"]+"/Released",
+		"/list/batch?list=open", "/item/batch/"+records["batch"]+"/BatchMined")
 }
 
 // Each page is read in light, in dark and at 320 pixels: nothing runs, nothing breaks the CSP, nothing is wider than the
