@@ -91,6 +91,7 @@ var listed = map[string]any{
 	"discrepancyRows":         &discrepancyRows,
 	"discrepancyTable":        &discrepancyTable,
 	"domainMachines":          &domainMachines,
+	"dropped":                 &dropped,
 	"dueBatches":              &dueBatches,
 	"dueParked":               &dueParked,
 	"dueRelays":               &dueRelays,
