@@ -13,7 +13,8 @@ type stage struct {
 	rows    *batch
 	scalars []any
 	few     func(n int64) error // says why not all rows were changed; after nil the transaction goes on
-	failed  func(error) error   // says what the stage calls an error of its statement; nil: the error itself
+	what    string              // names an error of its statement, if that has no other stage
+	failed  func(error) error   // says what an error of the statement means; nil: what it says itself
 }
 
 // later sends a write with those behind it. On PostgreSQL the stages that wait become one statement,
@@ -40,8 +41,8 @@ func (t *tx) later(s stage) error {
 
 // allLater is later for rows that must all be written.
 func (t *tx) allLater(what string, st *statement, rows *batch) error {
-	return t.later(stage{statement: st, rows: rows, few: func(n int64) error { return want(rows.len(), n, what) },
-		failed: func(err error) error { return fmt.Errorf("%s: %w", what, err) }})
+	return t.later(stage{statement: st, rows: rows, what: what,
+		few: func(n int64) error { return want(rows.len(), n, what) }})
 }
 
 const maxStages = 8
@@ -64,6 +65,9 @@ func (t *tx) settle() error {
 				if s.failed != nil {
 					err = s.failed(err)
 				}
+			}
+			if len(all) == 1 && all[0].what != "" {
+				err = fmt.Errorf("%s: %w", all[0].what, err)
 			}
 			return err
 		}

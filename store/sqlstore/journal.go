@@ -74,9 +74,8 @@ func (j journalRecords) insert(lines []statemachine.JournalLine) (err error) {
 		}
 		journalTable.insertRow(rows, &l)
 	}
-	return j.later(stage{statement: writeJournal[j.store.Dialect], rows: rows,
-		few:    func(int64) error { return fmt.Errorf("journal: %w", store.ErrRestored) },
-		failed: func(err error) error { return fmt.Errorf("journal: %w", err) }})
+	return j.later(stage{statement: writeJournal[j.store.Dialect], rows: rows, what: "journal",
+		few: func(int64) error { return fmt.Errorf("journal: %w", store.ErrRestored) }})
 }
 
 // tells reports whether the transaction is to be committed with only the journal lines that are kept of it, see

@@ -55,9 +55,8 @@ func logTransitions[ID comparable](t *tx, log []statemachine.Transition[ID]) err
 		l := &log[i]
 		rows.add(l.Machine, fmt.Sprint(l.ID), l.Version, l.From, l.Trigger, l.To, l.At, l.Actor, l.Role, l.Trace, l.Reason, l.Data)
 	}
-	named := func(err error) error { return fmt.Errorf("audit trail: %w", err) }
-	return t.later(stage{statement: writeTransitions[t.store.Dialect], rows: rows, scalars: []any{t.store.generation}, failed: named,
-		few: func(int64) error { return named(cmp.Or(t.mayWrite(), store.ErrRestored)) }})
+	return t.later(stage{statement: writeTransitions[t.store.Dialect], rows: rows, scalars: []any{t.store.generation}, what: "audit trail",
+		few: func(int64) error { return fmt.Errorf("audit trail: %w", cmp.Or(t.mayWrite(), store.ErrRestored)) }})
 }
 
 var isNewer = statement{text: "SELECT {newer}"}
