@@ -184,6 +184,7 @@ CREATE INDEX withdrawal_queue_rebroadcast_check ON @withdrawal_queue
 CREATE INDEX withdrawal_queue_check ON @withdrawal_queue (next_check_at, id, chain_id) WHERE status = 'confirming';
 CREATE INDEX withdrawal_queue_rescue ON @withdrawal_queue (lease_until, id, chain_id) WHERE status = 'processing';
 -- What people and statistics ask, beside the history of years.
+CREATE INDEX withdrawal_queue_active ON @withdrawal_queue (status) WHERE status IN ('pending', 'processing', 'confirming');
 CREATE INDEX withdrawal_queue_ended ON @withdrawal_queue (processed_at) WHERE processed_at IS NOT NULL;
 CREATE INDEX withdrawal_queue_failed ON @withdrawal_queue (created_at) WHERE status = 'failed';
 CREATE INDEX withdrawal_queue_batch ON @withdrawal_queue (batch_id) WHERE batch_id IS NOT NULL;
