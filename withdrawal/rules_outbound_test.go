@@ -308,6 +308,12 @@ func TestAWalletStaysOffUntilItIsExplained(t *testing.T) {
 	if _, err := withdrawal.Unexplained(a.Copy, aWallet.ID, 1); !errors.Is(err, broken) {
 		t.Errorf("a read that fails: %v", err)
 	}
+	a = restoredCopy(t, numbered, onFileFrom(0, 7))
+	a.say(usedNonce(7, "x", 0))
+	a.OnFile = func(string, withdrawal.Transfer) (uuid.UUID, bool, error) { return uuid.Nil, false, broken }
+	if _, err := withdrawal.Unexplained(a.Copy, aWallet.ID, 1); !errors.Is(err, broken) {
+		t.Errorf("a read of what is on file that fails: %v", err)
+	}
 }
 
 // All nonces that something else has used are named at once, up to [withdrawal.MaxGaps].

@@ -162,7 +162,7 @@ func Store(all refresh.Work, c refresh.Change) refresh.Work {
 }
 
 // Sound returns the rule that a change breaks, nil for none: each new version has its line,
-// each line continues its record, records keep their places, and [refresh.Check] holds.
+// each line continues its record, records keep their places, and [refresh.Change.Complete] and [refresh.Check] hold.
 func Sound(c refresh.Change) error {
 	versions := map[uuid.UUID]int64{c.Old.Wallet.ID(): c.Old.Wallet.Version}
 	for i := range c.Old.Jobs {
@@ -195,6 +195,9 @@ func Sound(c refresh.Change) error {
 		if w := &c.New.Watchers[i]; versions[w.ID()] != w.Version {
 			return fmt.Errorf("watcher of %s at version %d, lines up to %d", w.Recipient, w.Version, versions[w.ID()])
 		}
+	}
+	if err := c.Complete(); err != nil {
+		return err
 	}
 	return refresh.Check(c.New)
 }

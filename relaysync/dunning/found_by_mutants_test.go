@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"github.com/settlehq/settle/relaysync/dunning"
+	"github.com/settlehq/settle/statemachine"
 )
 
-// A rule whose removal internal/mutants found to be noticed by no test.
+// Rules whose removal internal/mutants found to be noticed by no test.
 
 // After a restore nobody is asked about what is paid or void: only what is owed may be charged again.
 func TestWhatIsOwedNoLongerIsNotLookedBackFor(t *testing.T) {
@@ -23,4 +24,14 @@ func TestWhatIsOwedNoLongerIsNotLookedBackFor(t *testing.T) {
 			x.expect(3*hour+time.Microsecond, "charge i2")
 		})
 	}
+}
+
+// The same answer of the same moment changes nothing, and nor does one that says too late that a charge was not tried:
+// a look-up has found meanwhile that it never arrived.
+func TestAnUnclearAnswerIsTakenOnce(t *testing.T) {
+	x := open(t, dunning.Stripe)
+	x.do(intended(0, "i1/0"), answered(0, "i1/0", statemachine.Unknown))
+	x.nothing(answered(0, "i1/0", statemachine.Unknown))
+	x.do(asked(2*hour, 2*hour, "i1/0"))
+	x.nothing(answered(2*hour, "i1/0", statemachine.Deferred))
 }
