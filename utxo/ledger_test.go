@@ -62,6 +62,13 @@ func TestALedgerComparesEveryPart(t *testing.T) {
 			t.Errorf("%s: something changed", name)
 		}
 	}
+	low := utxo.NewLedger(utxotest.Policy()) // an empty one takes any block, and then the next
+	if err := low.Apply(utxo.ChangeSet{Connect: []utxo.Block{*block(0, nobody)}}); err != nil {
+		t.Error(err)
+	}
+	if err := low.Apply(utxo.ChangeSet{Connect: []utxo.Block{*block(2, chainhash.Hash{8})}}); !errors.Is(err, statemachine.ErrConflict) {
+		t.Errorf("block 2 above block 0: %v", err)
+	}
 	paid := b.tx(nil, utxotest.Script(5, "a"))
 	opened, err := utxotest.Policy().PlanAll(b, utxotest.Start, utxo.WalletOpened{Wallet: 5}, b.seen(4, paid),
 		utxo.OwnersAnnounced{Wallet: 5, Tags: []string{"b"}},
