@@ -137,6 +137,7 @@ func (s *Sim) run(o Options) {
 		s.start()
 	}
 	for round := 0; !s.failed; round++ {
+		s.rests() // who has just started does not race its end
 		ended := true
 		for _, w := range s.worlds {
 			ended = w.Settle() && ended
@@ -254,7 +255,7 @@ func (s *Sim) sleep(d time.Duration) {
 	for end := time.After(d); ; s.rests() {
 		select {
 		case <-end:
-			synctest.Wait() // for whoever wakes at this moment, too
+			s.rests() // of whoever wakes at this moment, too
 			return
 		case <-s.over:
 		}
@@ -282,7 +283,13 @@ func (s *Sim) let(c *call, f fault) {
 	s.mu.Lock()
 	s.waiting = slices.DeleteFunc(s.waiting, func(o *call) bool { return o == c })
 	s.mu.Unlock()
-	c.resume <- f
+	// Each call takes a time of its own, so that no two timers which began with calls end together: a goroutine that
+	// waits for both would go on with any of them.
+	time.Sleep(time.Duration(1 + s.IntN(1_000_000)))
+	select {
+	case c.resume <- f:
+	case <-c.p.killed:
+	}
 	synctest.Wait()
 }
 

@@ -269,7 +269,8 @@ type items[A any] interface {
 func headOf[A any](item *A) *swap.Item { return any(item).(swap.Record).Head() }
 
 func owed[A any](ctx context.Context, s *swapper, of items[A], item A) (A, error) {
-	for version := int64(-1); version != headOf(&item).Version; {
+	version := int64(-1)
+	for n := 0; n < 8 && version != headOf(&item).Version; n++ { // each look-up may change the item
 		version = headOf(&item).Version
 		step, now, err := of.Next(ctx, headOf(&item).ID)
 		if err != nil {
