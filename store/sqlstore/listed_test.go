@@ -141,6 +141,7 @@ var listed = map[string]any{
 	"insertScans":             &insertScans,
 	"insertTxs":               &insertTxs,
 	"insertWallets":           &insertWallets,
+	"integerKey":              &integerKey,
 	"intentTable":             &intentTable,
 	"intentsOf":               &intentsOf,
 	"invoiceOwners":           &invoiceOwners,

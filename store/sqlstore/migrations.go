@@ -76,6 +76,9 @@ var (
 	once     = regexp.MustCompile(`(?m)^\{(insert once|insert or ignore|keys|keys or ignore|update keys) (\w+): ([^}]+)\}\n`)
 )
 
+// integerKey is what stands behind the name of a column that SQLite makes another name of the rowid.
+var integerKey = regexp.MustCompile(`^(\{id\}|\{count\}|\{int\} PRIMARY KEY)`)
+
 // migration expands a migration. Beside the macros of [syntax] it has
 //
 //	-- {sqlite         lines for one dialect,
@@ -139,7 +142,10 @@ func (s syntax) migration(text string) string {
 		if s.Dialect == Postgres {
 			return ""
 		}
-		return keepKeys(m[2], uniqueKeys(m[3]), m[1] != "update keys", strings.Contains(m[1], "keys"), strings.HasSuffix(m[1], "ignore"))
+		keys := uniqueKeys(m[3])
+		_, first, _ := strings.Cut(text, "CREATE TABLE @"+m[2]+" (\n\t"+keys[0].columns[0]+" ")
+		isRowid := integerKey.MatchString(first)
+		return keepKeys(m[2], keys, isRowid, m[1] != "update keys", strings.Contains(m[1], "keys"), strings.HasSuffix(m[1], "ignore"))
 	})
 	if s.Dialect == SQLite { // PostgreSQL has its indexes in the schema of their tables, and triggers have no names beside it
 		text = ownNames.ReplaceAllString(text, "${1}@$2")
@@ -219,14 +225,18 @@ func (k uniqueKey) taken(table, but string) string {
 	return "EXISTS (SELECT 1 FROM @" + table + " WHERE " + strings.Join(same, " AND ") + but + ")"
 }
 
-func keepKeys(table string, keys []uniqueKey, inserts, updates, ignore bool) string {
+// keepKeys makes the triggers for the unique keys of a table. isRowid says that the first key is another
+// name of the rowid, for which an INSERT need not look twice.
+func keepKeys(table string, keys []uniqueKey, isRowid, inserts, updates, ignore bool) string {
 	const no = "ABORT, '%s keeps its history: no second %s'"
 	var text, inserted, updated, itself, columns []string
 	for _, c := range keys[0].columns {
 		itself = append(itself, c+" = OLD."+c)
 	}
 	for _, k := range keys {
-		inserted = append(inserted, k.taken(table, ""))
+		if k.columns[0] != "rowid" || !isRowid {
+			inserted = append(inserted, k.taken(table, ""))
+		}
 		updated = append(updated, k.taken(table, " AND NOT ("+strings.Join(itself, " AND ")+")"))
 		columns = append(columns, k.columns...)
 		for _, c := range k.conditions {
