@@ -582,3 +582,30 @@ func TestWhatUsedToldIsNotContradicted(t *testing.T) {
 		t.Errorf("a filler that pays nobody: %v", err)
 	}
 }
+
+// A transaction has one nonce: Used of it with another nonce is refused, until something else is told of the first one.
+func TestUsedTellsOfATransactionWithOneNonce(t *testing.T) {
+	p := newPolicy()
+	p.Chain = numbered
+	for _, tt := range []struct {
+		name string
+		said []any
+		ev   withdrawal.Used
+		want error
+	}{
+		{"the same again", []any{usedNonce(7, "ab")}, usedNonce(7, "0xAB"), nil},
+		{"another nonce", []any{usedNonce(7, "ab")}, usedNonce(8, "0xAB"), statemachine.ErrInvalid},
+		{"another nonce, and the first one is told", []any{usedNonce(7, "ab"), usedNonce(7, "cd")}, usedNonce(8, "ab"), nil},
+		{"another transaction", []any{usedNonce(7, "ab")}, usedNonce(8, "cd"), nil},
+	} {
+		a := restoredCopy(t, numbered, onFileFrom(0, 7))
+		for _, ev := range tt.said {
+			a.say(ev.(withdrawal.Event))
+		}
+		said := append(slices.Clone(a.Statements), withdrawal.Statement{Chain: aWallet.Chain, Wallet: aWallet.ID, Says: withdrawal.SaidThrough})
+		r := withdrawal.Recovery{Chain: aWallet.Chain, Wallet: aWallet, Recovering: true, Said: said}
+		if rows, err := p.Statements(tt.ev, r, t0); !errors.Is(err, tt.want) || (err == nil) != (len(rows) > 0) {
+			t.Errorf("%s: %v, %v", tt.name, rows, err)
+		}
+	}
+}

@@ -262,6 +262,13 @@ func (r *Recovery) Stops(said []Statement) bool {
 	return !r.Recovering && slices.ContainsFunc(said, func(s Statement) bool { return s.Says == SaidUsed })
 }
 
+// toldNonce reports whether [Used] told of the same transaction with another nonce, and nothing else of that nonce since.
+func (r *Recovery) toldNonce(e *Used) bool {
+	return slices.ContainsFunc(knownOf(r.Said, r.Wallet.ID).used, func(tx *usedTx) bool {
+		return tx.Number != e.Nonce && statemachine.SameHash(tx.Hash, e.Tx)
+	})
+}
+
 // toldOther reports whether [Used] told of another transfer by the output of e.
 func (r *Recovery) toldOther(e *Unclaimed) bool {
 	row := Statement{Chain: r.Chain, Number: uint64(e.Output), Hash: e.Tx, Text: e.Payee, Asset: e.AssetOnChain, Amount: e.AmountRaw}
@@ -304,7 +311,9 @@ func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, er
 	case Used:
 		s.reason(e.Reason, false)
 		s.seen(&e.Block)
-		s.used(&e)
+		if s.used(&e); r.toldNonce(&e) {
+			s.bad("it was told with another nonce: a transaction has one; first tell what used that one")
+		}
 	case Unclaimed:
 		s.reason(e.Reason, true)
 		s.transfer(SaidUnclaimed, e.Tx, &e.Transfer)

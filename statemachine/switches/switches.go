@@ -117,9 +117,9 @@ func (s Scope) takes(l Level) bool {
 // [statemachine.ErrIllegal].
 var ErrOnHold = statemachine.NewSentinel("on-hold", "on hold", statemachine.ErrIllegal)
 
-// ErrUnsettled: the database was put back to an earlier state, and what may have been done since
-// is not known, or not settled yet. It is ErrOnHold.
-var ErrUnsettled = statemachine.NewSentinel("unsettled", "what was done before the restore is not known yet", ErrOnHold)
+// ErrUnsettled: what may have been done outside of the record is not known, or not settled yet: the database was put
+// back to an earlier state, or somebody else has a key. It is ErrOnHold.
+var ErrUnsettled = statemachine.NewSentinel("unsettled", "what was done outside of the record is not known yet", ErrOnHold)
 
 // MaxReason bounds a reason, in bytes; a longer one is cut.
 const MaxReason = 500
