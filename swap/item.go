@@ -115,9 +115,9 @@ type Intent struct {
 	Proof    Proof                `json:",omitzero"` // why the intent cannot have paid; zero: it may have
 	Final    bool                 // the intent has paid, and no reorganisation takes that back
 	ClosedAt time.Time            // when the first answer or evidence closed the intent
-	// SeenAt is when the latest word that the intent went out was asked for or said: a sighting, an answer, or a
-	// person's word; zero: nobody has said so. A look-up that denies it counts only if it was asked later, in whichever
-	// order the two arrive.
+	// SeenAt is the time of the latest word that the intent went out: when a chain was asked for a
+	// sighting, or when an answer or a person said so. Zero: nobody has said so. A look-up that denies
+	// the intent counts only if it was asked after SeenAt, whichever of the two arrived first.
 	SeenAt time.Time
 	// Missed is the time that look-ups have seen pass since the intent's commit, or since its sender said under the
 	// lease that it is done. The time between two look-ups that did not find the intent counts if the later one was

@@ -123,8 +123,8 @@ const (
 	extOrder     = "an operator may refund at any time before the money is out"
 )
 
-// Place is in which of the four tables of its direction an item is. The status says
-// it, so that no event of its own moves it.
+// Place is in which of the four tables of its direction an item is. It follows from the status, so no
+// event moves an item to another place alone.
 // Values: Unprocessed, Processed, Refunded, Quarantined.
 type Place = statemachine.Enum[place]
 

@@ -131,8 +131,9 @@ type Switch struct {
 	// Actor, Reason and Since are those of the change that gave Level.
 	Actor, Reason string
 	Since         time.Time
-	// Recovering: the database was put back to an earlier state, and nobody has started
-	// the scope since. Recovery is its level meanwhile, zero otherwise.
+	// Recovering: the database was put back to an earlier state, and nobody has started the scope
+	// since. While it is set, Recovery is the level at which the recovery stops the scope; otherwise
+	// Recovery is zero.
 	Recovering bool
 	Recovery   Level `json:",omitzero"`
 	// Generation is that of the database in which Recovering and Recovery were written; zero

@@ -349,8 +349,8 @@ func parkedOf(u store.Unit, page []utxo.Deposit) (map[string]bool, error) {
 	return c.ParkedOf(DepositsName, keys)
 }
 
-// again is the task of a deposit that was parked. Where nothing is to be posted of it any more, it is
-// parked no longer, and the next state of the chain is a reason to look at it.
+// again is the task of a deposit that was parked. If nothing is to be posted for the deposit any more,
+// the deposit is not parked any longer, and is looked at again in the next state of the chain.
 func (d *deposits) again(p sqlstore.Parked) (*task, error) {
 	op, err := wire.NewOutPointFromString(p.ID)
 	if err != nil {
