@@ -29,6 +29,8 @@ func Settle(t testing.TB, w *store.Withdrawals, chain uuid.UUID) {
 	t.Helper()
 	olga := by(withdrawal.Operator, start)
 	deep := withdrawal.Block{Height: 1, Hash: "b1", Canonical: "b1", Head: 100}
+	policy := w.Policy()
+	of := policy.ChainOf(chain)
 	for range 1000 {
 		open := must(w.Unsettled(ctx, chain, 1))(t)
 		if len(open) == 0 {
@@ -36,9 +38,9 @@ func Settle(t testing.TB, w *store.Withdrawals, chain uuid.UUID) {
 		}
 		wallets := must(w.HotWallets(ctx, chain))(t)
 		next := uint64(0)
-		for _, of := range wallets {
-			if of.ID == open[0].Wallet {
-				next = of.NextNonce
+		for _, hot := range wallets {
+			if hot.ID == open[0].Wallet {
+				next = hot.NextNonce
 			}
 		}
 		var ev withdrawal.Event
@@ -46,7 +48,8 @@ func Settle(t testing.TB, w *store.Withdrawals, chain uuid.UUID) {
 		case withdrawal.OpenBooks:
 			ev = withdrawal.BooksRead{By: olga, Chain: chain, Since: start, Reason: "read"}
 		case withdrawal.OpenBound:
-			ev = withdrawal.Bound{By: olga, Wallet: o.Wallet, Through: next, Source: withdrawal.SignerLog, Reason: "line 1"}
+			ev = withdrawal.Bound{By: olga, Wallet: o.Wallet, Through: next, NoCoins: !of.Nonces && of.MinedWithin == 0,
+				Source: withdrawal.SignerLog, Reason: "line 1"}
 		case withdrawal.OpenNonce:
 			ev = withdrawal.AtDepth{By: olga, Wallet: o.Wallet, Block: deep, Next: next}
 		case withdrawal.OpenUntold:
