@@ -44,11 +44,3 @@ func (c *indexColumn) Scan(src any) error {
 	*c = indexColumn(n)
 	return err
 }
-
-// orNull returns nil for the zero hash.
-func orNull(h chainhash.Hash) any {
-	if h == (chainhash.Hash{}) {
-		return nil
-	}
-	return h
-}
