@@ -130,7 +130,7 @@ func (k *swapper) scan(ctx context.Context, c swap.Chain) (time.Duration, error)
 	if scan.From.IsZero() {
 		scan.From = k.out.began
 	}
-	scan.Complete, scan.Tip = true, scan.Began
+	scan.Complete, scan.Tip = true, scan.Began // what is on its way is on file here; after a restore wait first until nothing is
 	_, err = k.swaps.Scanned(ctx, c, true, scan)
 	return again, err
 }

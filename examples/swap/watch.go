@@ -120,7 +120,7 @@ func history(ctx context.Context, s *store.Swaps, w *world, c swap.Chain, known 
 	if scan.From.IsZero() {
 		scan.From = w.began
 	}
-	scan.Complete, scan.Tip = true, scan.Began
+	scan.Complete, scan.Tip = true, scan.Began // what is on its way is on file: rebuild has waited until nothing else was
 	_, err = s.Scanned(ctx, c, true, scan)
 	return err
 }
