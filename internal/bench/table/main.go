@@ -1,7 +1,7 @@
 // Command table measures settle against its peers, and prints the medians as one
 // Markdown table:
 //
-//	cd internal/bench && go run ./table > ../../docs/speed.md
+//	cd internal/bench && go run ./table    # docs/speed.md has the table, and below it what was tried
 //	go run ./table -small -against ../../docs/speed.md
 //
 // With -small it measures the small sizes alone, in under two minutes. With -against it says
