@@ -84,8 +84,8 @@ func (s *Withdrawals) Unsettled(ctx context.Context, chain uuid.UUID, limit int)
 	})
 }
 
-// unexplained returns what stands open of the hot wallets of a chain that are off, and of a wallet with nothing else that it
-// stops the chain.
+// unexplained returns what stands open of the hot wallets of a chain that are off. Of a wallet of which all is explained,
+// and which has no new status yet, it returns [withdrawal.StillStops].
 func unexplained(tx WithdrawalUnit, chain uuid.UUID, limit int) (all []withdrawal.Open, err error) {
 	known, err := knownOf(tx, chain, 0)
 	if err != nil || len(known.Statements) == 0 {

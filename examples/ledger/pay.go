@@ -65,7 +65,7 @@ func used(ctx context.Context, n *node.Client, by withdrawal.By, nonce uint64, r
 		Reverted: found.Reverted, Reason: reason}
 	if found.Tx != nil && !found.Reverted {
 		for i, t := range found.Tx.Transfers() {
-			if t.Amount == "0" { // as in what used takes a free nonce with: it pays nobody
+			if t.Amount == "0" { // a transfer of nothing pays nobody: [used] sends one to take a free nonce
 				continue
 			}
 			u.Transfers = append(u.Transfers, withdrawal.UsedTransfer{Own: t.To == hotAddress, Transfer: withdrawal.Transfer{Output: uint32(i),

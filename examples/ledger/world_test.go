@@ -148,7 +148,7 @@ func (w *world) payments() (of map[string][]node.Place, final uint64) {
 	w.chain.Look(func(c *node.Chain) {
 		final = c.Final()
 		for _, p := range c.Transactions() {
-			if !p.Foreign && !p.Reverted && p.Tx.Amount != "0" { // of nothing: what used takes a free nonce with
+			if !p.Foreign && !p.Reverted && p.Tx.Amount != "0" { // a transfer of nothing takes a free nonce, see used
 				of[p.Tx.Reference] = append(of[p.Tx.Reference], p)
 			}
 		}

@@ -173,7 +173,7 @@ func (o *operators) used(ctx context.Context, wallet uuid.UUID, nonce uint64) wi
 		Reverted: found.Reverted, Reason: "the fault of the demonstration"}
 	if found.Tx != nil && !found.Reverted {
 		for i, t := range found.Tx.Transfers() {
-			if t.Amount == "0" { // as in a cancellation: it pays nobody
+			if t.Amount == "0" { // a transfer of nothing, such as a cancellation, pays nobody
 				continue
 			}
 			ev.Transfers = append(ev.Transfers, withdrawal.UsedTransfer{Own: t.To == o.keys.address(wallet), Transfer: withdrawal.Transfer{

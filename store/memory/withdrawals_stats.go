@@ -45,7 +45,7 @@ func (w withdrawals) Stats(now time.Time, window time.Duration, chain uuid.UUID)
 	}
 	s := withdrawal.StatsOf(all, now, window)
 	w.confirmingBatches(chain, s.CountBatch)
-	said := w.said[chain]
+	said := slices.Clip(w.said[chain])
 	if chain == uuid.Nil {
 		chains := slices.SortedFunc(maps.Keys(w.said), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 		for _, c := range chains {

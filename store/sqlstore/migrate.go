@@ -65,7 +65,7 @@ func wrapped(what string, err error) error {
 	return fmt.Errorf("%s: %w", what, cause(err))
 }
 
-// migrateOnce does it on a connection that does not go back: its settings are ours.
+// migrateOnce calls do in a transaction of a connection that does not go back: its settings are ours.
 func (s syntax) migrateOnce(ctx context.Context, db *sql.DB, do func(syntax, context.Context, *sql.Conn) error) (err error) {
 	conn, err := newDials(db).lend(ctx)
 	if err != nil {
