@@ -114,7 +114,7 @@ func (r *reactor) listen(ctx context.Context, news *store.RelaySubscription) err
 			reason = "periodic"
 		case n.GivenUp:
 			r.gaveUp(n.ResourceID)
-		case relaysync.Handle(n.Activity) != relaysync.Ignore:
+		case relaysync.Handle(n.Activity) == relaysync.SyncNow: // a retry that is scheduled is due later: turns ask when
 			r.awake()
 		}
 		if reason != "" {

@@ -1,8 +1,10 @@
 package refresher
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -100,6 +102,13 @@ func (s *slots) Turn(ctx context.Context, done []result, n int) (items []worker.
 	return items, next, nil
 }
 
+// inOrder returns the slots, the one whose next round has been due longest first. The caller has the lock.
+func (s *slots) inOrder() []*slot {
+	return slices.SortedFunc(maps.Values(s.all), func(a, b *slot) int {
+		return cmp.Or(a.again.Compare(b.again), cmp.Compare(a.held.XpubVan, b.held.XpubVan))
+	})
+}
+
 // ready takes over the results of rounds. It returns the slots of which no round runs, and how
 // many of them, at most n, start their next round now.
 func (s *slots) ready(at time.Time, done []result, n int) (mine []store.HeldSlot, starts int) {
@@ -120,7 +129,7 @@ func (s *slots) ready(at time.Time, done []result, n int) (mine []store.HeldSlot
 			slot.held.End, slot.held.WorkSeq = refresh.EndIdle, slot.workSeq
 		}
 	}
-	for _, slot := range s.all {
+	for _, slot := range s.inOrder() {
 		if slot.running != nil {
 			continue
 		}
@@ -207,7 +216,7 @@ func (s *slots) release(ctx context.Context) error {
 	defer cancel()
 	s.mu.Lock()
 	var mine []store.HeldSlot
-	for _, slot := range s.all {
+	for _, slot := range s.inOrder() {
 		if slot.held.End != refresh.EndHung { // a round that hung says so
 			slot.held.End = refresh.EndStop
 		}

@@ -22,6 +22,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math/rand/v2"
 	"runtime"
@@ -31,6 +32,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/memory"
@@ -84,16 +87,32 @@ type Sim struct {
 	names   map[[24]uintptr]name
 }
 
-// Run plays one seed. A failure prints the seed and the log.
+// Run plays one seed. A failure prints the seed and the log. Package uuid makes the ids of a run from its
+// seed, so a test that calls Run must not be parallel.
 func Run(t *testing.T, seed uint64, o Options, host Host, worlds ...World) *Sim {
 	t.Helper()
 	s := &Sim{Rand: rand.New(rand.NewPCG(seed, 1)), t: t, seed: seed, host: host, worlds: worlds, Ends: map[string]int{},
 		names: map[[24]uintptr]name{}}
+	uuid.SetRand(&idSource{from: rand.NewChaCha8([32]byte{0: byte(seed), 1: byte(seed >> 8), 2: byte(seed >> 16), 3: byte(seed >> 24)})})
+	defer uuid.SetRand(nil)
 	synctest.Test(t, func(*testing.T) { s.run(o) })
 	if s.failed {
 		t.Fatalf("seed %d fails\n%s", seed, strings.Join(s.Log, "\n"))
 	}
 	return s
+}
+
+// idSource is where package uuid gets its random bytes during a run, since the order of what is due at the
+// same time can be that of ids.
+type idSource struct {
+	mu   sync.Mutex
+	from io.Reader
+}
+
+func (i *idSource) Read(b []byte) (int, error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.from.Read(b)
 }
 
 // Errorf fails the run, which goes on to its end.

@@ -212,7 +212,7 @@ func react(ctx context.Context, p *simtest.Process, world *simtest.Relays) error
 		return err
 	}
 	return reactor.Run(ctx, relays, reactor.Options{Name: p.Name, URL: "http://relays.example", Transport: world.Transport(p),
-		Concurrency: 2, Log: p.Log,
+		Concurrency: 1, Log: p.Log,
 		Authorize: func(context.Context, relaysync.AuthEvent) (string, error) { return "Nostr x", nil },
 		Secret:    func() (string, error) { return fmt.Sprintf("%064x", 1), nil }})
 }
