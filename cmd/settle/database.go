@@ -70,17 +70,9 @@ func (a *app) open(ctx context.Context) error {
 		return err
 	}
 	d := a.database
-	found, err := d.migrated(ctx)
+	err := d.choose(ctx)
 	if err != nil {
 		return err
-	}
-	if len(found) == 0 {
-		return fmt.Errorf("%w: settle migrate up makes them", sqlstore.ErrNoTables)
-	}
-	for _, m := range found {
-		if m.domain != "shared" && m.domain != store.DomainSwitches {
-			d.opts.Domains = append(d.opts.Domains, m.domain)
-		}
 	}
 	policies, err := a.policies()
 	if err != nil {
@@ -136,6 +128,21 @@ func (a *app) speaks() string {
 // personal reports whether the session of the database is of one person, by that person's word.
 func (a *app) personal() bool {
 	return a.anyone || a.dialect == sqlstore.Postgres && a.actor != "" && a.actor == a.session
+}
+
+// choose takes the domains that the database has: none is an error, since a store without a choice is one of all domains.
+func (d *database) choose(ctx context.Context) error {
+	found, err := d.migrated(ctx)
+	for _, m := range found {
+		if m.domain != "shared" && m.domain != store.DomainSwitches {
+			d.opts.Domains = append(d.opts.Domains, m.domain)
+		}
+	}
+	if err == nil && len(d.opts.Domains) == 0 {
+		err = fmt.Errorf("%w: no domain has any here, neither withdrawals, wallets, swaps, refreshes nor relays; "+
+			"settle migrate up --domains withdrawals makes those of withdrawals", sqlstore.ErrNoTables)
+	}
+	return err
 }
 
 type migration struct {

@@ -412,7 +412,8 @@ func (a *app) swapsAgain(to *cobra.Command) {
 				return err
 			}
 			if a.Swaps == nil {
-				return fmt.Errorf("%w: the database has no swaps, or --policy names no quarantine accounts", statemachine.ErrNotFound)
+				_, err := a.Kind("deposit")
+				return err
 			}
 			p := a.Swaps.Policy()
 			p.WaterlineMargin = max(p.WaterlineMargin, margin)

@@ -460,8 +460,21 @@ func TestDoctorAndTables(t *testing.T) {
 		lost(exitUsage, "")
 		lost(exitUsage, "yes\n")
 		h.settle(exitDone, "list") // nothing is undone
+		if text := h.settle(exitNotFound, "list", "relay", "all"); !strings.Contains(text, "migrate up --domains relays") {
+			t.Errorf("it says %s", text)
+		}
 		lost(exitDone, "withdrawals\n")
-		h.settle(exitFailure, "list")
+		for _, command := range [][]string{{"list"}, {"status"}, {"show", uuid.Max.String()}, {"doctor"},
+			{"restored", "begin", "--lost", "2026-01-02T02:14:00Z", "--reason", "drill"}} {
+			code := exitFailure
+			if command[0] == "doctor" {
+				code = exitAlerts
+			}
+			text := h.settle(code, command...)
+			if !strings.Contains(text, "no domain has any here") || !strings.Contains(text, "settle migrate up --domains withdrawals") {
+				t.Errorf("settle %q says %s", command, text)
+			}
+		}
 		h.settle(exitDone, "migrate", "up", "--domains", "withdrawals")
 		lost(exitDone, "", "--yes")
 		h.schema = "none_such"
@@ -480,4 +493,41 @@ func TestAPathThatIsMistypedMakesNoDatabase(t *testing.T) {
 	}
 	h.url = ""
 	h.settle(exitUsage, "status")
+}
+
+// What is open is shown to the end of all pages, though whole pages before it are dealt with; a limit says where it stopped.
+func TestIncidentsOfAllPages(t *testing.T) {
+	var said, errs bytes.Buffer
+	a := &app{out: &said, errs: &errs}
+	const rows = 2*store.MaxPage + 7
+	page := func(after int64, n int) (all []int64, next int64, err error) {
+		for next = after; next < rows && len(all) < n; {
+			next++
+			all = append(all, next)
+		}
+		return all, next, nil
+	}
+	closed := func(i int64) bool { return i%2 == 0 || i < store.MaxPage+3 }
+	show := func(i int64) (bool, error) {
+		if closed(i) {
+			return false, nil
+		}
+		return true, a.print(i, "%d", i)
+	}
+	open := (rows-(store.MaxPage+3))/2 + 1
+	if err := shownOf(a, "--x", 0, 10*store.MaxPage, page, show); err != nil || strings.Count(said.String(), "\n") != open || errs.Len() > 0 {
+		t.Errorf("it shows %d of %d, says %q: %v", strings.Count(said.String(), "\n"), open, errs.String(), err)
+	}
+	whole, from := said.String(), int64(0)
+	said.Reset()
+	for range 100 { // a few hundred at a time are the same ones
+		errs.Reset()
+		err := shownOf(a, "--x", from, 300, page, show)
+		if n, _ := fmt.Sscanf(errs.String(), "settle: stopped after 300: --x %d goes on", &from); err != nil || n == 0 {
+			break
+		}
+	}
+	if said.String() != whole || errs.Len() > 0 {
+		t.Errorf("in pieces it shows %d, says %q", strings.Count(said.String(), "\n"), errs.String())
+	}
 }

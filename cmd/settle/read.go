@@ -18,6 +18,7 @@ import (
 	"github.com/settlehq/settle/statemachine/switches"
 	"github.com/settlehq/settle/store"
 	"github.com/settlehq/settle/store/ops"
+	"github.com/settlehq/settle/swap"
 	"github.com/settlehq/settle/withdrawal"
 )
 
@@ -32,7 +33,7 @@ func (a *app) reads(root *cobra.Command) {
 	a.command(root, "find TEXT", "Records of any domain by id, job, hash in any spelling, user, or an open withdrawal's address", 1, a.find)
 	a.command(root, "trail ID", "The history of a withdrawal or a job, held against what is stored", 1, a.trail)
 	a.command(root, "next ID", "What a withdrawal waits for, and who moves it on", 1, a.next)
-	a.command(root, "incidents", "Incidents of withdrawals and discrepancies of swaps that are open", 0, a.incidents)
+	a.openAgainst(root)
 	a.command(root, "journal", "What people did and tried, the latest last", 0, a.journal)
 	verify := a.command(root, "verify", "Hold the trail of a withdrawal, or every record (--all), against the rules", 0, a.verifyAll)
 	verify.Use = "verify ID | --all"
@@ -168,7 +169,7 @@ func (a *app) lists(root *cobra.Command) {
 		}
 		name := "withdrawal"
 		if len(args) > 0 {
-			if _, err := a.Kind(args[0]); err == nil {
+			if _, err := a.Kind(args[0]); err == nil || errors.Is(err, store.ErrNoDomain) {
 				name, args = args[0], args[1:]
 			}
 		}
@@ -220,10 +221,8 @@ func (a *app) withdrawals(ctx context.Context) error {
 			return err
 		}
 	}
-	if a.Withdrawals == nil {
-		return fmt.Errorf("%w: the database has no withdrawals", statemachine.ErrNotFound)
-	}
-	return nil
+	_, err := a.Kind("withdrawal")
+	return err
 }
 
 func usage(err error) error {
@@ -431,37 +430,71 @@ func (a *app) next(ctx context.Context, args []string) error {
 	return a.sentence(ctx, &w)
 }
 
-func (a *app) incidents(ctx context.Context, _ []string) error {
-	if a.Withdrawals != nil {
-		for cursor := int64(0); ; {
-			page, next, err := a.Withdrawals.OpenIncidents(ctx, cursor, store.MaxPage)
+// openAgainst adds the command that shows what was found against the records and nobody has dealt with.
+func (a *app) openAgainst(root *cobra.Command) {
+	limit, incidents, discrepancies := 1_000, int64(0), int64(0)
+	const short = "Incidents of withdrawals and discrepancies of swaps that are open"
+	f := a.command(root, "incidents", short, 0, func(ctx context.Context, _ []string) error {
+		if limit < 1 || incidents < 0 || discrepancies < 0 {
+			return fmt.Errorf("%w: --limit begins at 1, --after and --swaps-after at 0", errUsage)
+		}
+		if a.Withdrawals != nil {
+			page := func(after int64, n int) ([]withdrawal.Incident, int64, error) {
+				return a.Withdrawals.OpenIncidents(ctx, after, n)
+			}
+			if err := shownOf(a, "--after", incidents, limit, page, func(i withdrawal.Incident) (bool, error) {
+				return true, a.print(i, "%s %s: %s of request %s, told by %s; settle explain %q", stamp(i.At), i.Claim, i.Hash, i.Request, i.Actor,
+					i.Claim.String())
+			}); err != nil {
+				return err
+			}
+		}
+		if !a.store.HasDomain(store.DomainSwaps) {
+			return nil
+		}
+		page := func(after int64, n int) (page []swap.Discrepancy, next int64, err error) {
+			err = a.store.View(ctx, func(u store.Unit) error {
+				page, next, err = u.SwapHouse().Discrepancies(after, n)
+				return err
+			})
+			return page, next, err
+		}
+		return shownOf(a, "--swaps-after", discrepancies, limit, page, func(d swap.Discrepancy) (bool, error) {
+			if !d.ClosedAt.IsZero() { // what somebody has dealt with stays on file
+				return false, nil
+			}
+			return true, a.print(d, "%s %s: %s %s; settle explain %q", stamp(d.At), d.Kind, d.TxID, d.Text, d.Kind.String())
+		})
+	}).Flags()
+	f.IntVar(&limit, "limit", limit, "most that are shown of each of the two")
+	f.Int64Var(&incidents, "after", 0, "withdrawals: where the incidents begin, as the call before has said")
+	f.Int64Var(&discrepancies, "swaps-after", 0, "swaps: where the discrepancies begin, as the call before has said")
+}
+
+// shownOf reads page after page and shows at most limit records. Where it stops before the last page, it says with which flag
+// the next call goes on.
+func shownOf[T any](a *app, flag string, cursor int64, limit int, page func(after int64, n int) ([]T, int64, error),
+	show func(T) (bool, error)) error {
+	for shown := 0; ; {
+		all, next, err := page(cursor, min(max(limit-shown, 1), store.MaxPage))
+		if err != nil || len(all) == 0 {
+			return err
+		}
+		if shown == limit {
+			more := &app{out: a.errs, flags: a.flags} // beside the records
+			return more.print(map[string]any{"after": cursor, "flag": flag}, "settle: stopped after %d: %s %d goes on", limit, flag, cursor)
+		}
+		for _, one := range all {
+			is, err := show(one)
 			if err != nil {
 				return err
 			}
-			for _, i := range page {
-				err := a.print(i, "%s %s: %s of request %s, told by %s; settle explain %q", stamp(i.At), i.Claim, i.Hash, i.Request, i.Actor,
-					i.Claim.String())
-				if err != nil {
-					return err
-				}
-			}
-			if cursor = next; len(page) == 0 {
-				break
+			if is {
+				shown++
 			}
 		}
+		cursor = next
 	}
-	if !a.store.HasDomain(store.DomainSwaps) {
-		return nil
-	}
-	return a.store.View(ctx, func(u store.Unit) error {
-		page, _, err := u.SwapHouse().Discrepancies(0, store.MaxPage)
-		for _, d := range page {
-			if d.ClosedAt.IsZero() {
-				err = cmp.Or(err, a.print(d, "%s %s: %s %s; settle explain %q", stamp(d.At), d.Kind, d.TxID, d.Text, d.Kind.String()))
-			}
-		}
-		return err
-	})
 }
 
 func (a *app) journal(ctx context.Context, _ []string) error {

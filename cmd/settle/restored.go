@@ -49,14 +49,8 @@ func (a *app) begins(to *cobra.Command) {
 		if a.session, err = a.speaker(c.Context()); err != nil {
 			return err
 		}
-		found, err := a.migrated(c.Context())
-		if err != nil {
+		if err := a.choose(c.Context()); err != nil {
 			return err
-		}
-		for _, m := range found {
-			if m.domain != "shared" && m.domain != store.DomainSwitches {
-				a.opts.Domains = append(a.opts.Domains, m.domain)
-			}
 		}
 		r := sqlstore.Restore{Actor: a.speaks(), Reason: a.reason, Lost: at, Lossless: nothingLost}
 		if a.dry {

@@ -56,17 +56,13 @@ func (a *app) doctor(ctx context.Context) error {
 	if err := a.connect(); err != nil {
 		return err
 	}
-	found, err := a.migrated(ctx)
-	if err == nil {
-		for _, m := range found {
-			if m.domain != "shared" && m.domain != store.DomainSwitches {
-				a.opts.Domains = append(a.opts.Domains, m.domain)
-			}
-		}
-	}
+	none := a.choose(ctx)
 	d := ops.Doctor{DB: a.sql, Dialect: a.dialect, Options: a.opts}
 	ill := false
 	for _, answer := range d.Ask(ctx) {
+		if answer.Check == "tables" && errors.Is(none, sqlstore.ErrNoTables) {
+			answer.Is = none.Error() // of no domain; a doctor without a choice asks for all of them
+		}
 		text := "fine  %[1]s: %[2]s"
 		if !answer.Fine {
 			ill, text = true, "ILL   %[1]s: %[2]s\n      why: %[3]s\n      do:  %[4]s"

@@ -121,14 +121,29 @@ func (s *Services) Kinds() (all []*Kind) {
 	return all
 }
 
-// Kind returns a kind by its name, [statemachine.ErrNotFound] where the services have none.
+// kindDomains are the domains of the names of kinds.
+var kindDomains = map[string]store.Domain{"withdrawal": store.DomainWithdrawals, batchKind: store.DomainWithdrawals,
+	"deposit": store.DomainSwaps, "credit": store.DomainSwaps, "refresh": store.DomainRefreshes, "relay": store.DomainRelays,
+	"tenant": store.DomainRelays, "wallet": store.DomainWallets}
+
+// Kind returns a kind by its name, [statemachine.ErrNotFound] where the services have none; of a name in the documentation of
+// [Kind.Name] it is [store.ErrNoDomain] too, and says what is missing.
 func (s *Services) Kind(name string) (*Kind, error) {
 	for _, k := range s.Kinds() {
 		if k.Name == name {
 			return k, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: no records of the kind %q", statemachine.ErrNotFound, name)
+	domain, is := kindDomains[name]
+	switch {
+	case !is:
+		return nil, fmt.Errorf("%w: no records of the kind %q", statemachine.ErrNotFound, name)
+	case s.DB != nil && s.DB.HasDomain(domain):
+		return nil, fmt.Errorf("%w: %w: of %s there are tables, and the policy does not name the accounts or the relay domain that their "+
+			"service needs", statemachine.ErrNotFound, store.ErrNoDomain, domain)
+	}
+	return nil, fmt.Errorf("%w: %w: %s have no tables in this database; settle migrate up --domains %[3]s makes them",
+		statemachine.ErrNotFound, store.ErrNoDomain, domain)
 }
 
 // Get reads a record, not masked.
