@@ -25,7 +25,6 @@ type node interface {
 	ethereum.ChainReader
 	ethereum.ChainStateReader
 	ethereum.GasPricer1559
-	ethereum.PendingStateReader
 	ethereum.TransactionReader
 	ethereum.TransactionSender
 }
@@ -81,12 +80,11 @@ func (c *chain) payment(ctx context.Context, by withdrawal.By, w *withdrawal.Wit
 	if cost := new(big.Int).Mul(feeCap, big.NewInt(gasLimit)); balance.Cmp(cost.Add(cost, w.Job.AmountRaw.Int())) < 0 {
 		return failed(withdrawal.InsufficientBalance, errors.New("the hot wallet has too little ether"))
 	}
-	pending, err := c.node.PendingNonceAt(ctx, key.address)
+	next, err := c.node.NonceAt(ctx, key.address, nil) // of what is mined: a node forgets what is pending
 	if err != nil {
 		return failed(withdrawal.Retryable, err)
 	}
-	// The node's answer alone would be used twice: it forgets what it drops.
-	nonce, err := c.free(ctx, w.Job.Wallet, pending)
+	nonce, err := c.free(ctx, w.Job.Wallet, next) // the node's number alone would be used twice, by all that is not mined yet
 	if err != nil {
 		return failed(withdrawal.Retryable, err)
 	}
@@ -95,7 +93,7 @@ func (c *chain) payment(ctx context.Context, by withdrawal.By, w *withdrawal.Wit
 		return failed(withdrawal.Permanent, err)
 	}
 	return withdrawal.Prepared{By: by, Fence: w.Job.Lease.Fence, Hash: hash, Raw: raw, Nonce: nonce, HasNonce: true,
-		ChainNonce: pending, HasChainNonce: true}
+		ChainNonce: next, HasChainNonce: true}
 }
 
 // replacement signs the payment again for today's fee, under the nonce that it

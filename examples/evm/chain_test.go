@@ -100,11 +100,11 @@ func TestTheNonceIsNeitherTheNodesNorTheRecordsAlone(t *testing.T) {
 
 type countingNode struct {
 	node
-	pending uint64
+	next uint64
 }
 
-func (n countingNode) PendingNonceAt(context.Context, common.Address) (uint64, error) {
-	return n.pending, nil
+func (n countingNode) NonceAt(context.Context, common.Address, *big.Int) (uint64, error) {
+	return n.next, nil
 }
 
 func TestTheSameBytesMayBeSentTwice(t *testing.T) {
