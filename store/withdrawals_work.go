@@ -161,6 +161,7 @@ func (p *payments) Panicked(w withdrawal.Withdrawal, value any) HeldWithdrawal {
 // The handler looks all live transactions up, see [withdrawal.DoLookUp], and returns what the chain says of each; if
 // one of them is mined, only of that one. Evidence does not depend on the version that it was looked up for: it is
 // judged by what is stored then. The key is the job.
+// The page docs/lookups.md of the module writes the handler for a chain with nonces.
 func (s *Withdrawals) Lookups(chain uuid.UUID, name string) WithdrawalSource {
 	return &lookups{s, holder{name: name}, chain}
 }
