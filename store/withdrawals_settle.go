@@ -46,6 +46,13 @@ func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
 				}
 				r.Recovering, r.Generation, r.RestoredAt = state.Recovering && !state.Moved, state.Generation, state.RestoredAt
 			}
+			if not, is := ev.(withdrawal.NotThis); is {
+				of, err := tx.Withdrawals().Get(not.Request)
+				if err != nil {
+					return err
+				}
+				r.Stored = of[0].Request.Status != 0 && of[0].Request.Chain == r.Chain
+			}
 			now, err := tx.Now()
 			if err != nil {
 				return err

@@ -497,7 +497,7 @@ func TestWhatIsSaidWhileNothingRecovers(t *testing.T) {
 		{"a bound of a new wallet, where nothing was put back", bound, 0, 0, nil, nil},
 		{"at depth", atDepth(7), 1, 7, unknown, statemachine.ErrIllegal},
 	} {
-		r := withdrawal.Recovery{Chain: aWallet.Chain, Wallet: aWallet, Generation: tt.generation, Said: tt.said}
+		r := withdrawal.Recovery{Chain: aWallet.Chain, Wallet: aWallet, Generation: tt.generation, Said: tt.said, Stored: true}
 		r.Wallet.NextNonce = tt.next
 		if _, err := p.Statements(tt.ev, r, t0); !errors.Is(err, tt.want) {
 			t.Errorf("%s: %v, expected %v", tt.name, err, tt.want)

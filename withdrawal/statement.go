@@ -225,6 +225,7 @@ type Recovery struct {
 	Generation int64
 	RestoredAt time.Time   // when it was said that the database was put back: the copy is older; zero if nobody has
 	Said       []Statement // of the chain, of every generation
+	Stored     bool        // the request that [NotThis] names is stored, and of the chain
 }
 
 // takes reports whether a statement about the chain is accepted: any statement while the chain is recovering. Otherwise
@@ -336,6 +337,8 @@ func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, er
 		s.head.Request = e.Request
 		if e.Request == uuid.Nil {
 			s.bad("the id of the request is needed")
+		} else if !r.Stored {
+			return nil, s.refuse(statemachine.ErrNotFound, "the chain has no request "+e.Request.String())
 		}
 		s.hash(e.Tx)
 		s.add(SaidNotThis, uint64(e.Output), e.Tx, "")

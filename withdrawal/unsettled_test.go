@@ -60,7 +60,7 @@ func restoredCopy(t *testing.T, c withdrawal.Chain, w withdrawal.CopyWallet, sai
 func (a *after) say(events ...withdrawal.Event) {
 	a.t.Helper()
 	for _, ev := range events {
-		r := withdrawal.Recovery{Chain: aWallet.Chain, Recovering: true, Generation: 1}
+		r := withdrawal.Recovery{Chain: aWallet.Chain, Recovering: true, Generation: 1, Stored: true}
 		if withdrawal.About(ev) != uuid.Nil {
 			r.Wallet = aWallet
 		}
@@ -310,6 +310,8 @@ func TestWhatIsNoStatement(t *testing.T) {
 		{"a nonce on a chain without", spending, usedNonce(1, "a"), statemachine.ErrInvalid},
 		{"books of the future", numbered, withdrawal.BooksRead{By: desk, Chain: aWallet.Chain, Since: t0.Add(time.Microsecond), Reason: "x"}, statemachine.ErrInvalid},
 		{"not this, of no request", numbered, withdrawal.NotThis{By: desk, Wallet: aWallet.ID, Tx: "a", Reason: "x"}, statemachine.ErrInvalid},
+		{"not this, of an unknown request", numbered, withdrawal.NotThis{By: desk, Wallet: aWallet.ID, Tx: "a", Request: uuid.New(), Reason: "x"},
+			statemachine.ErrNotFound},
 	} {
 		t.Run(tt.what, func(t *testing.T) {
 			p := withdrawal.DefaultPolicy()

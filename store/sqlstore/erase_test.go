@@ -66,6 +66,7 @@ func TestOnlyTextsFromOutsideAreErased(t *testing.T) {
 		if err := b.PutFiller(ctx, withdrawal.Filler{Wallet: named("hot wallet"), Chain: bsc, Nonce: 900, Hash: "filler", Actor: "op", Reason: "a gap"}); err != nil {
 			t.Fatal(err)
 		}
+		numbered := slices.IndexFunc(f.rows, func(r oldRow) bool { return r.name == "confirming with a nonce" })
 		incidents, _, err := b.Incidents(ctx, 0, 1)
 		if err != nil || len(incidents) != 1 {
 			t.Fatal(incidents, err)
@@ -84,7 +85,7 @@ func TestOnlyTextsFromOutsideAreErased(t *testing.T) {
 		for _, ev := range []withdrawal.Event{
 			withdrawal.Bound{By: by, Wallet: named("hot wallet"), Through: 901, Source: withdrawal.SignerLog, Reason: "line 1"},
 			withdrawal.Used{By: by, Wallet: named("hot wallet"), Tx: "0x1", Block: deep, Nonce: 1, Transfers: []withdrawal.UsedTransfer{{Transfer: pays}}, Reason: "the explorer"},
-			withdrawal.NotThis{By: by, Wallet: named("hot wallet"), Tx: "0x1", Output: 2, Request: f.rows[0].id, Reason: "no"},
+			withdrawal.NotThis{By: by, Wallet: named("hot wallet"), Tx: "0x1", Output: 2, Request: f.rows[numbered].id, Reason: "no"},
 		} {
 			if err := b.Say(ctx, ev); err != nil {
 				t.Fatal(err)

@@ -268,6 +268,7 @@ func TestRestored(t *testing.T) {
 			"no actor": func(r *sqlstore.Restore) { r.Actor = "" }, "no reason": func(r *sqlstore.Restore) { r.Reason = "" },
 			"a long reason": func(r *sqlstore.Restore) { r.Reason = string(make([]byte, switches.MaxReason+1)) },
 			"no moment":     func(r *sqlstore.Restore) { r.Lost = time.Time{} },
+			"the future":    func(r *sqlstore.Restore) { r.Lost = time.Now().Add(24 * time.Hour) },
 		} {
 			r := burned(1)
 			bad(&r)

@@ -139,6 +139,9 @@ func (t *tx) notePlace(r *Restore) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	if r.Lost.After(now) {
+		return false, fmt.Errorf("%w: Restore.Lost is in the future: it is %s", statemachine.ErrInvalid, now.Format(time.RFC3339))
+	}
 	forgot := int64(1)
 	if r.Lossless {
 		forgot = 0

@@ -97,7 +97,7 @@ func (w *withdrawals) statements(t *testing.T) {
 		for _, ev := range events {
 			of := must(w.policy.Statements(ev, withdrawal.Recovery{Chain: chain, Wallet: map[bool]withdrawal.HotWallet{true: {ID: hot,
 				Chain: chain}}[withdrawal.About(ev) == hot],
-				Recovering: true, Generation: generation}, start))(t)
+				Recovering: true, Generation: generation, Stored: true}, start))(t)
 			noError(t, w.say(of...))
 			said = append(said, of...)
 		}
