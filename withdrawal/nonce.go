@@ -193,8 +193,8 @@ func (p *Policy) unsettled(c *step, open Open, said []Statement) error {
 		return c.refuse(e, "")
 	}
 	back := GivenBack{By: c.by, Fence: c.Old.Job.Lease.Fence, Reason: statemachine.Bounded(e.Error(), MaxText), refused: true}
-	if len(said) == 0 { // the wallet stays on
-		back.For = p.holdUntil(c.Old.Job.Deferrals, c.by.At).Sub(c.by.At)
+	if _, stops := c.Old.outbound(); len(said) == 0 && !stops { // the wallet stays on, and the execution would be offered again at once
+		back.For = max(p.holdUntil(c.Old.Job.Deferrals, c.by.At).Sub(c.by.At), p.EnqueueEvery) // HoldFor may be zero
 	}
 	back.Version = 0
 	e.Back = []Ended{{c.Old.Request.ID, back}}

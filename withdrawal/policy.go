@@ -35,7 +35,8 @@ type Policy struct {
 	// an attempt: by HoldFor, and each further time in a row by twice as long
 	// as before, up to HoldCap. False fails it, as the source does.
 	HoldInsufficient bool
-	// HoldFor is the first deferral of HoldInsufficient, positive and at most HoldCap where that is set.
+	// HoldFor is the first deferral of HoldInsufficient, positive and at most HoldCap where that is set. A payment of a
+	// wallet that has no [Bound] after a restore is deferred in the same way, by EnqueueEvery at least.
 	HoldFor time.Duration
 	// HoldCap is the longest deferral of HoldInsufficient.
 	HoldCap time.Duration

@@ -410,6 +410,12 @@ func TestARefusalOfAnUnexplainedWalletCostsNoAttempt(t *testing.T) {
 		if !errors.As(err, &of) || of.Back[0].For != 2*tt.wait {
 			t.Errorf("%s, refused again: it waits for %v, %v", name, of.Back[0].For, err)
 		}
+		p := policy // without HoldInsufficient no HoldFor is asked for
+		p.HoldFor, p.HoldCap, p.HoldInsufficient = 0, 0, false
+		_, err = p.Apply(w, prepared(t0, 1, "tx1", 9))
+		if !errors.As(err, &of) || of.Back[0].For != min(tt.wait, p.EnqueueEvery) {
+			t.Errorf("%s, without HoldFor: it waits for %v, %v", name, of.Back[0].For, err)
+		}
 	}
 	given := run(t, states(t)["processing"], withdrawal.GivenBack{By: worker(t0), Fence: 1})
 	expect(t, policy, given, failed, "fenced") // a worker that gave it back itself reports nothing more

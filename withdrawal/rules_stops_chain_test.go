@@ -64,6 +64,8 @@ func TestAnUnknownOutboundStopsItsChain(t *testing.T) {
 			t.Errorf("%s, %T: %v", tt.state, tt.ev, err)
 		case len(of.Back) != tt.back || len(of.Said) != 0:
 			t.Errorf("%s, %T: it gives back %+v, and tells %+v", tt.state, tt.ev, of.Back, of.Said)
+		case tt.back > 0 && of.Back[0].For != 0: // what stops the chain holds it, and no time beside
+			t.Errorf("%s, %T: it is given back for %v", tt.state, tt.ev, of.Back[0].For)
 		}
 		w.Outbound, w.Wallet.Outbound = uuid.Nil, uuid.Nil
 		if _, err := policy.Apply(w, tt.ev); err != nil {
@@ -95,7 +97,7 @@ func TestAnUnknownOutboundStopsItsChain(t *testing.T) {
 		members[i].Wallet.Outbound = other
 	}
 	_, err := policy.ApplyBatch(withdrawal.Payout{Members: members}, ev, t0)
-	if of := new(withdrawal.UnsettledError); !errors.As(err, &of) || of.Open.Wallet != other || len(of.Back) != 2 {
+	if of := new(withdrawal.UnsettledError); !errors.As(err, &of) || of.Open.Wallet != other || len(of.Back) != 2 || of.Back[1].For != 0 {
 		t.Errorf("a batch: %v", err)
 	}
 }
