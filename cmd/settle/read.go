@@ -30,7 +30,7 @@ func (a *app) reads(root *cobra.Command) {
 		RunE: func(_ *cobra.Command, args []string) error { return a.explain(strings.Join(args, " ")) }})
 	a.lists(root)
 	a.command(root, "show ID", "A withdrawal, by its id or that of its job", 1, a.show)
-	a.command(root, "find TEXT", "Records of any domain by id, job, hash in any spelling, user, or an open withdrawal's address", 1, a.find)
+	a.command(root, "find TEXT", "Records of any domain by id, job, hash in any spelling, user, or the address of what is open", 1, a.find)
 	a.command(root, "trail ID", "The history of a withdrawal or a job, held against what is stored", 1, a.trail)
 	a.command(root, "next ID", "What a withdrawal waits for, and who moves it on", 1, a.next)
 	a.openAgainst(root)

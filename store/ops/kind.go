@@ -166,8 +166,9 @@ type Found struct {
 	ID   string
 }
 
-// Find returns the records that a text names: an id, the hash of a transaction in any spelling, a user, or the address of
-// an open withdrawal or of the sender of an unprocessed swap; at most 50 of a kind by user or address.
+// Find returns the records that a text names: an id, the hash of a transaction in any spelling, a user, the address of an open
+// withdrawal, the sender or receiver of an unprocessed swap, or a recipient that a wallet watches or refreshes for; at most 50 of a kind
+// by user or address. No index has addresses: Find reads all that is open.
 func (s *Services) Find(ctx context.Context, text string) (all []Found, err error) {
 	text = strings.TrimSpace(text)
 	for _, k := range s.Kinds() {

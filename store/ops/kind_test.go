@@ -15,6 +15,7 @@ import (
 	"github.com/settlehq/settle/statemachine"
 	"github.com/settlehq/settle/store/ops"
 	"github.com/settlehq/settle/store/ops/opstest"
+	"github.com/settlehq/settle/swap"
 )
 
 // Each kind of record is shown, listed, found and tried in the same way, its trail replays, and asking leaves nothing behind.
@@ -260,5 +261,40 @@ func TestASettledWatcherIsNotForReview(t *testing.T) {
 		open(1)
 		work(refresh.Listing{Answered: h.Opts.Now()}) // the node does not know the transfer any more, so nothing is watched again
 		open(0)
+	})
+}
+
+// What is open is found by the address of who pays it or is paid: no index has any, so it is looked for in all pages of what is open.
+func TestOpenIsFoundByAddress(t *testing.T) {
+	opstest.Both(t, func(t *testing.T, h *opstest.House) {
+		ctx := t.Context()
+		h.HotWallet()
+		records := h.Others()
+		records["withdrawal"] = h.Review().Request.ID.String()
+		const sig = "5Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T"
+		worker := swap.By{Actor: "w", Role: swap.Worker}
+		_, err := h.Swaps.Deposits.Do(ctx, sig, swap.Observed{By: swap.By{Actor: "watcher", Role: swap.Observer}, ID: sig, Amount: 7_000_000,
+			From: "another-sender", Time: h.Opts.Now().Truncate(time.Second), Success: true, Finalized: true},
+			swap.Claimed{By: worker}, swap.MemoFetched{By: worker, Memos: []string{"nexus:carol"}})
+		h.Check(err)
+		_, err = h.Refreshes.Do(ctx, records["refresh"], refresh.Enqueued{By: refresh.By{Actor: "api", Role: refresh.API}, Job: uuid.New(),
+			Cause: refresh.InvoiceCreated, Recipient: "recipient-of-an-invoice", Credentials: refresh.Credentials{XpubVan: records["refresh"],
+				XpubCol: "xpub-col-of-a-wallet", MasterFingerprint: "0"}})
+		h.Check(err)
+		for _, want := range []struct{ text, kind, id string }{
+			{opstest.Payee, "withdrawal", records["withdrawal"]}, {"sender-of-the-deposit", "deposit", records["deposit"]},
+			{"sender-of-the-credit", "credit", records["credit"]}, {"carol", "deposit", sig},
+			{"recipient-of-an-invoice", "refresh", records["refresh"]},
+		} {
+			found, err := h.Find(ctx, want.text)
+			if h.Check(err); len(found) != 1 || found[0].Kind.Name != want.kind || found[0].ID != want.id {
+				t.Errorf("%s: found %+v", want.text, found)
+			}
+		}
+		for _, text := range []string{"nobody", "recipient-of"} {
+			if found, err := h.Find(ctx, text); err != nil || len(found) != 0 {
+				t.Errorf("%s: found %+v, %v", text, found, err)
+			}
+		}
 	})
 }

@@ -2,7 +2,9 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -115,9 +117,36 @@ func (s *Services) refreshes() *Kind {
 	}
 	k.find = func(ctx context.Context, text string) ([]string, error) {
 		w, err := s.Refreshes.Get(ctx, text)
-		return []string{w.Wallet.XpubVan}, err
+		if err == nil && w.Wallet.XpubVan != "" || err != nil && !errors.Is(err, statemachine.ErrNotFound) {
+			return []string{w.Wallet.XpubVan}, err
+		}
+		return s.receiving(ctx, text)
 	}
 	return speaks(k, s.Refreshes, same)
+}
+
+// receiving are the wallets with a recipient that is watched, or that expired while its transfer was open, or for which a job
+// is live. No index has recipients, so they are looked for among these alone: of the rest, the host knows the wallet of its invoice.
+func (s *Services) receiving(ctx context.Context, recipient string) (all []string, err error) {
+	for _, reason := range []refresh.EndReason{0, refresh.EndOpen} {
+		some, err := among(func(after *refresh.Watcher) ([]refresh.Watcher, error) {
+			return s.Refreshes.Watchers(ctx, reason, after, store.MaxPage)
+		}, func(w *refresh.Watcher) (string, bool) { return w.XpubVan, w.Recipient == recipient })
+		if all = append(all, some...); err != nil {
+			return nil, err
+		}
+	}
+	for _, status := range []refresh.JobStatus{refresh.JobPending, refresh.JobProcessing} {
+		some, err := among(func(after *refresh.Job) ([]refresh.Job, error) {
+			return s.Refreshes.Jobs(ctx, status, after, store.MaxPage)
+		}, func(j *refresh.Job) (string, bool) { return j.XpubVan, j.Recipient == recipient })
+		if all = append(all, some...); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	return all[:min(len(all), maxFound)], nil
 }
 
 func (s *Services) watcherOf(ctx context.Context, xpub, id string) (*refresh.Watcher, error) {

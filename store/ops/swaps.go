@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,7 +36,11 @@ func (s *Services) deposits() *Kind {
 	if s.Swaps == nil {
 		return nil
 	}
-	return direction[swap.Deposit](s, "deposit", s.Swaps.Deposits, func(is *Item, d *swap.Deposit) {
+	receiver := func(d *swap.Deposit) string {
+		address, _ := swap.ParseMemo(d.Memo)
+		return address
+	}
+	return direction[swap.Deposit](s, "deposit", s.Swaps.Deposits, receiver, func(is *Item, d *swap.Deposit) {
 		is.put("memo was read", d.Read,
 			"*memo", d.Memo)
 	})
@@ -45,7 +50,8 @@ func (s *Services) credits() *Kind {
 	if s.Swaps == nil {
 		return nil
 	}
-	return direction[swap.Credit](s, "credit", s.Swaps.Credits, func(is *Item, c *swap.Credit) {
+	receiver := func(c *swap.Credit) string { return c.Account }
+	return direction[swap.Credit](s, "credit", s.Swaps.Credits, receiver, func(is *Item, c *swap.Credit) {
 		is.Payee = c.Account
 		is.put("*to", c.To, "*owner", c.Owner, "*account", c.Account, "confirmations", c.Confirmations, "vanished", c.GoneAt)
 	})
@@ -58,7 +64,8 @@ const (
 	openSwaps    = "unprocessed"
 )
 
-func direction[A any, P swapped[A]](s *Services, name string, of swaps[A], own func(*Item, *A)) *Kind {
+func direction[A any, P swapped[A]](s *Services, name string, of swaps[A], receiver func(*A) string,
+	own func(*Item, *A)) *Kind {
 	k := &Kind{Name: name, Domain: store.DomainSwaps, Machine: name, events: "swap", Review: []string{heldSwaps},
 		Stuck: []string{overdueSwaps},
 		Lists: []string{heldSwaps, overdueSwaps}, Help: map[string]string{heldSwaps: "hold", overdueSwaps: "overdue"}}
@@ -142,13 +149,18 @@ func direction[A any, P swapped[A]](s *Services, name string, of swaps[A], own f
 		if _, err := of.Get(ctx, text); !errors.Is(err, statemachine.ErrNotFound) {
 			return []string{text}, err
 		}
-		all, err := of.List(ctx, swap.Unprocessed, "", store.MaxPage) // no index has the sender: of what is processed, its books know the id
-		for n := range all {
-			if i := P(&all[n]).Head(); i.From == text && len(found) < maxFound {
-				found = append(found, i.ID)
+		// No index has addresses, so they are looked for among what is unprocessed: of the rest, the host's books know the id.
+		return among(func(after *A) ([]A, error) {
+			last := ""
+			if after != nil {
+				last = P(after).Head().ID
 			}
-		}
-		return found, err
+			return of.List(ctx, swap.Unprocessed, last, store.MaxPage)
+		}, func(a *A) (string, bool) {
+			i := P(a).Head()
+			return i.ID, i.From == text || receiver(a) == text ||
+				slices.ContainsFunc(i.Intents, func(n swap.Intent) bool { return n.Destination == text })
+		})
 	}
 	return speaks(k, of, same)
 }

@@ -96,7 +96,7 @@ func (s *Services) withdrawals() *Kind {
 		if err != nil {
 			found, err := s.Withdrawals.ByHash(ctx, text)
 			if err == nil && len(found) == 0 {
-				found, err = s.paying(ctx, text)
+				return s.paying(ctx, text)
 			}
 			return texts(found), err
 		}
@@ -115,25 +115,36 @@ func (s *Services) withdrawals() *Kind {
 
 // paying are the requests to an address that have not ended. No index has the address, so it is looked for among the open
 // requests alone: of those that ended, the host's own books know the id.
-func (s *Services) paying(ctx context.Context, address string) (all []uuid.UUID, err error) {
+func (s *Services) paying(ctx context.Context, address string) (all []string, err error) {
 	for _, status := range []withdrawal.RequestStatus{withdrawal.RequestPending, withdrawal.RequestApproved, withdrawal.RequestQueued} {
-		var after *withdrawal.Request
-		for more := true; more; {
-			page, err := s.Withdrawals.Requests(ctx, status, after, store.MaxPage)
-			if err != nil {
-				return nil, err
-			}
-			for i := range page {
-				if page[i].ToAddress == address && len(all) < maxFound {
-					all = append(all, page[i].ID)
-				}
-			}
-			if more = len(page) == store.MaxPage; more {
-				after = &page[len(page)-1]
-			}
+		some, err := among(func(after *withdrawal.Request) ([]withdrawal.Request, error) {
+			return s.Withdrawals.Requests(ctx, status, after, store.MaxPage)
+		}, func(r *withdrawal.Request) (string, bool) { return r.ID.String(), r.ToAddress == address })
+		if all = append(all, some...); err != nil {
+			return nil, err
 		}
 	}
-	return all, nil
+	return all[:min(len(all), maxFound)], nil
+}
+
+// among looks through all pages of a list for the ids of records, at most maxFound of them, where no index has what is looked for.
+func among[A any](page func(after *A) ([]A, error), is func(*A) (id string, named bool)) (found []string, err error) {
+	for after := (*A)(nil); len(found) < maxFound; {
+		all, err := page(after)
+		if err != nil {
+			return nil, err
+		}
+		for i := range all {
+			if id, named := is(&all[i]); named && len(found) < maxFound && !slices.Contains(found, id) {
+				found = append(found, id)
+			}
+		}
+		if len(all) < store.MaxPage {
+			break
+		}
+		after = &all[len(all)-1]
+	}
+	return found, nil
 }
 
 // maxFound is how many records of a kind one text finds.
