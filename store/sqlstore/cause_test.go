@@ -183,6 +183,9 @@ func TestCausesOfAServer(t *testing.T) {
 	because(t, "a server that takes no writes", err, sqlstore.ErrReadOnly)
 
 	err = s.Update(ctx, func(tx store.Unit) error { // the backend is killed in the middle
+		if _, err := tx.Wallets().Wallets(); err != nil { // BEGIN was sent
+			return err
+		}
 		if err := tx.Wallets().Save(opened(1)); err != nil {
 			return err
 		}

@@ -52,7 +52,9 @@
 // after a deadlock or a serialization failure, and after a conflict if the
 // function has read in the transaction: another transaction may have written in between, and the
 // next run reads what it wrote. A change of a record that was read before the transaction is
-// refused at once.
+// refused at once. An Update that does no more than ask the time and then write one statement is
+// sent without BEGIN and COMMIT: the server commits that statement by itself, at the isolation that is
+// the connection's default. If its answer is lost, the error is [store.ErrUnknownCommit].
 //
 // Set SetMaxIdleConns of the *sql.DB to the number of transactions that run at once: database/sql
 // keeps two, and every other transaction then opens a connection and prepares its statements again,

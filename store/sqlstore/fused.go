@@ -61,15 +61,7 @@ func (t *tx) settle() error {
 		t.stages = nil
 		changed, err := t.send(all)
 		if err != nil {
-			for _, s := range all {
-				if s.failed != nil {
-					err = s.failed(err)
-				}
-			}
-			if len(all) == 1 && all[0].what != "" {
-				err = fmt.Errorf("%s: %w", all[0].what, err)
-			}
-			return err
+			return whatFailed(all, err)
 		}
 		for i, s := range all {
 			if changed[i] == int64(s.rows.len()) {
@@ -85,12 +77,54 @@ func (t *tx) settle() error {
 	return nil
 }
 
+// fewRows is the SQLSTATE of a statement of alone that has not changed all rows: a division by zero.
+const fewRows = "22012"
+
+// alone sends the stages that wait without BEGIN and COMMIT, if they are all that the transaction sends but for the
+// clock. The server commits such a statement by itself. It fails where a part has not changed all its rows, and then
+// has written nothing: the stages are sent again in a transaction, which says what is wrong. One of the stages must be
+// lines of the log, since these are written only where the database was not put back or migrated.
+func (t *tx) alone() error {
+	line := func(s stage) bool { return s.statement == writeTransitions[Postgres] }
+	if t.start == nil || !slices.ContainsFunc(t.stages, line) {
+		return t.settle()
+	}
+	all := t.stages
+	t.patient()
+	_, err := t.sendFused(all, true)
+	if state(err) == fewRows {
+		t.err = nil
+		return t.settle()
+	}
+	t.stages, t.landed = nil, err == nil
+	return whatFailed(all, err)
+}
+
+// whatFailed is an error of the statement that the stages were.
+func whatFailed(all []stage, err error) error {
+	for _, s := range all {
+		if s.failed != nil && err != nil {
+			err = s.failed(err)
+		}
+	}
+	if err != nil && len(all) == 1 && all[0].what != "" {
+		err = fmt.Errorf("%s: %w", all[0].what, err)
+	}
+	return err
+}
+
 // send returns how many rows each stage has changed.
 func (t *tx) send(all []stage) ([]int64, error) {
 	if len(all) == 1 {
 		n, err := t.write(all[0].statement, all[0].rows, all[0].scalars...)
 		return []int64{n}, err
 	}
+	return t.sendFused(all, false)
+}
+
+// sendFused sends stages as one statement; alone: as one that fails if it does not change all rows, and is committed
+// otherwise.
+func (t *tx) sendFused(all []stage, alone bool) ([]int64, error) {
 	t.wrote = true
 	var of [maxStages]*statement
 	var once [maxStages]columns
@@ -103,13 +137,15 @@ func (t *tx) send(all []stage) ([]int64, error) {
 			once[i] = s.rows.once()
 		}
 	}
-	text, once := t.fusedText(of, once)
+	text, once := t.fusedText(of, once, alone)
 	var args []any
 	for _, s := range all {
 		args = append(args, t.scalars(s.scalars)...)
 	}
-	for _, s := range all[:len(all)-1] {
-		args = append(args, int64(s.rows.len()))
+	for i, s := range all {
+		if i < len(all)-1 || alone {
+			args = append(args, int64(s.rows.len()))
+		}
 	}
 	for i, s := range all {
 		columns, err := s.rows.args(once[i])
@@ -121,6 +157,12 @@ func (t *tx) send(all []stage) ([]int64, error) {
 	if err := t.ctx.Err(); err != nil {
 		return nil, t.fail(err)
 	}
+	outcome := meaning
+	if alone {
+		outcome = landed
+	} else if err := t.begin(); err != nil {
+		return nil, err
+	}
 	changed := make([]int64, len(all))
 	places := make([]any, len(all))
 	for i := range changed {
@@ -128,48 +170,58 @@ func (t *tx) send(all []stage) ([]int64, error) {
 	}
 	rows, err := t.run.query(t.late, text, args...)
 	if err != nil {
-		return nil, t.fail(meaning(err))
+		return nil, t.fail(outcome(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
+		if alone {
+			continue // it has changed all rows
+		}
 		if err := rows.Scan(places...); err != nil {
 			return nil, t.fail(err)
 		}
 	}
-	return changed, t.fail(meaning(rows.Err()))
+	return changed, t.fail(outcome(rows.Err()))
 }
 
 // fusedTexts are those of some statements together.
 type fusedTexts struct {
 	mu sync.Mutex
-	of map[[maxStages]columns]string
+	of map[fusedKey]string
+}
+
+type fusedKey struct {
+	once  [maxStages]columns
+	alone bool
 }
 
 // fusedText is text for statements that are sent together.
-func (t *tx) fusedText(of [maxStages]*statement, once [maxStages]columns) (string, [maxStages]columns) {
+func (t *tx) fusedText(of [maxStages]*statement, once [maxStages]columns, alone bool) (string, [maxStages]columns) {
 	kept, ok := t.store.texts.Load(of)
 	if !ok {
-		kept, _ = t.store.texts.LoadOrStore(of, &fusedTexts{of: map[[maxStages]columns]string{}})
+		kept, _ = t.store.texts.LoadOrStore(of, &fusedTexts{of: map[fusedKey]string{}})
 	}
 	all := kept.(*fusedTexts)
 	all.mu.Lock()
 	defer all.mu.Unlock()
-	if all.of[once] == "" && len(all.of) >= maxTexts {
+	if all.of[fusedKey{once, alone}] == "" && len(all.of) >= maxTexts {
 		for i := range once {
 			if !once[i].has(0) { // those of single rows are always there
 				once[i] = 0
 			}
 		}
 	}
-	if all.of[once] == "" {
-		all.of[once] = t.store.fused(of, once)
+	key := fusedKey{once, alone}
+	if all.of[key] == "" {
+		all.of[key] = t.store.fused(of, once, alone)
 	}
-	return all.of[once], once
+	return all.of[key], once
 }
 
 // fused is the text of statements that are sent together, for PostgreSQL. Its parameters are the scalars, of which
-// one statement may have some, how many rows each part but the last is to change, and the batches.
-func (s syntax) fused(of [maxStages]*statement, once [maxStages]columns) string {
+// one statement may have some, how many rows each part is to change, and the batches. Alone it says of the last part
+// too how many rows it is to change, and fails if it does not: it changes none if the part before it has not changed all.
+func (s syntax) fused(of [maxStages]*statement, once [maxStages]columns, alone bool) string {
 	n, scalars := slices.Index(of[:], nil), 0
 	if n < 0 {
 		n = maxStages
@@ -178,6 +230,9 @@ func (s syntax) fused(of [maxStages]*statement, once [maxStages]columns) string 
 		scalars = max(scalars, st.scalars())
 	}
 	param := scalars + n - 1
+	if alone {
+		param++
+	}
 	parts, counts := make([]string, n), make([]string, n)
 	for i, st := range of[:n] {
 		guard := ""
@@ -189,5 +244,9 @@ func (s syntax) fused(of [maxStages]*statement, once [maxStages]columns) string 
 		counts[i] = fmt.Sprintf("(SELECT count(*) FROM part%d)", i+1)
 		param += strings.Count(st.rows, ", ") + 1
 	}
-	return "WITH " + strings.Join(parts, ", ") + " SELECT " + strings.Join(counts, ", ")
+	result := strings.Join(counts, ", ")
+	if alone {
+		result = fmt.Sprintf("1 / CASE WHEN %[2]s = $%[1]d THEN 1 ELSE 0 END", scalars+n, counts[n-1])
+	}
+	return "WITH " + strings.Join(parts, ", ") + " SELECT " + result
 }

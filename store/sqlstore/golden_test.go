@@ -118,7 +118,9 @@ func statementsOf(d Dialect, prefix string) map[string]string {
 		add("erase."+e.table, d, e.statement())
 	}
 	if d == Postgres {
-		texts["together[claim]"] = syn.fused([maxStages]*statement{&jobTable.updateOne, &saveAttempts, writeTransitions[d]}, [maxStages]columns{})
+		claim := [maxStages]*statement{&jobTable.updateOne, &saveAttempts, writeTransitions[d]}
+		texts["together[claim]"] = syn.fused(claim, [maxStages]columns{}, false)
+		texts["together[claim, alone]"] = syn.fused(claim, [maxStages]columns{}, true)
 	}
 	for i, text := range own[d] {
 		texts[fmt.Sprintf("own[%02d]", i)] = syn.expand(text)
@@ -149,7 +151,8 @@ var rowsOfABatch = regexp.MustCompile(`\(SELECT (?:(?:\$\d+::\w+ AS |u\.)\w+(?:,
 // partsOf are those of the statements that are sent together, see later.
 var (
 	partsOf = regexp.MustCompile(`(?:^WITH |, )part\d AS \(`)
-	counted = regexp.MustCompile(` RETURNING 1\) SELECT (?:\(SELECT count\(\*\) FROM part\d\)(?:, )?)+$`)
+	counted = regexp.MustCompile(` RETURNING 1\) SELECT (?:(?:\(SELECT count\(\*\) FROM part\d\)(?:, )?)+|` +
+		`1 / CASE WHEN \(SELECT count\(\*\) FROM part\d\) = \$\d+ THEN 1 ELSE 0 END)$`)
 )
 
 // latestOf is which migrations of which domains a store knows.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -47,6 +48,8 @@ func checkIsolation(ctx context.Context, q queryer) error {
 	return nil
 }
 
+// beginPostgres takes a connection. The unit that it returns sends BEGIN when start is called, and its commit and
+// rollback have nothing to end before.
 func (s *Store) beginPostgres(ctx context.Context, view bool) (unit, error) {
 	level := sql.LevelReadCommitted
 	if view {
@@ -63,8 +66,14 @@ func (s *Store) beginPostgres(ctx context.Context, view bool) (unit, error) {
 		}
 		return statementWait
 	})
-	t, err := conn.BeginTx(late, &sql.TxOptions{Isolation: level, ReadOnly: view})
-	spoiled := false
+	run, spoiled := &session{db: conn}, false
+	var t *sql.Tx
+	start := func() (err error) {
+		if t, err = conn.BeginTx(late, &sql.TxOptions{Isolation: level, ReadOnly: view}); err == nil {
+			run.db = t
+		}
+		return err
+	}
 	giveBack := func(err error) error {
 		if spoiled {
 			discard(conn)
@@ -73,19 +82,37 @@ func (s *Store) beginPostgres(ctx context.Context, view bool) (unit, error) {
 		cancel()
 		return err
 	}
-	if err != nil {
-		return unit{}, giveBack(err)
+	rollback := func() error {
+		if t == nil {
+			return giveBack(nil)
+		}
+		return giveBack(t.Rollback())
 	}
-	rollback := func() error { return giveBack(t.Rollback()) }
 	commit := func() error {
+		if t == nil {
+			return giveBack(nil)
+		}
 		committing.Store(true)
 		return committed(late, giveBack(t.Commit()))
 	}
 	if view {
 		commit = rollback
 	}
-	return unit{session: &session{db: t}, late: late, spoil: func() { spoiled = true }, commit: commit,
-		rollback: func() { _ = rollback() }}, nil
+	return unit{session: run, start: start, late: late, patient: func() { committing.Store(true) }, spoil: func() { spoiled = true },
+		commit: commit, rollback: func() { _ = rollback() }}, nil
+}
+
+// started is a unit that has sent BEGIN.
+func (u unit) started() (unit, error) {
+	start := u.start
+	if u.start = nil; start == nil {
+		return u, nil
+	}
+	err := start()
+	if err != nil {
+		u.rollback()
+	}
+	return u, err
 }
 
 // committed turns the error of COMMIT into its outcome. Only the server's refusal, or that of database/sql before
@@ -98,6 +125,19 @@ func committed(ctx context.Context, err error) error {
 	case errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil:
 		return ctx.Err()
 	case refusesCommit(state(err)):
+		return meaning(err)
+	}
+	return fmt.Errorf("%w: %w", store.ErrUnknownCommit, err)
+}
+
+// landed turns the error of a statement that was sent without BEGIN into the outcome of its transaction. It is that of
+// a COMMIT, but for the SQLSTATEs that only the execution of a statement fails with.
+func landed(err error) error {
+	s := state(err)
+	switch {
+	case err == nil:
+		return nil
+	case refusesCommit(s) || len(s) == 5 && slices.Contains([]string{"0A", "22", "25", "26", "42", "55"}, s[:2]):
 		return meaning(err)
 	}
 	return fmt.Errorf("%w: %w", store.ErrUnknownCommit, err)

@@ -264,7 +264,8 @@ func (s *Store) once(ctx context.Context, stale *string, said *[]statemachine.Jo
 			u.rollback()
 		}
 	}()
-	t := &tx{ctx: ctx, late: u.late, store: s, run: u.session, host: u.host, direct: u.host != nil, before: *stale}
+	t := &tx{ctx: ctx, late: u.late, store: s, run: u.session, start: u.start, patient: u.patient, host: u.host, direct: u.host != nil,
+		before: *stale}
 	defer func() { *stale, *said = t.stale, t.said }()
 	err = fn(t)
 	var refusal error
@@ -272,9 +273,10 @@ func (s *Store) once(ctx context.Context, stale *string, said *[]statemachine.Jo
 		refusal, err = err, nil
 	}
 	if err == nil {
+		t.last = true
 		err = t.flush() // or an error that fn did not look at, which it must not commit past
 	}
-	if err == nil {
+	if err == nil && !t.landed {
 		err = ctx.Err()
 	}
 	again = t.again(err)
@@ -296,8 +298,10 @@ func (s *Store) once(ctx context.Context, stale *string, said *[]statemachine.Jo
 // unit is a transaction of the database.
 type unit struct {
 	*session
+	start    func() error    // sends BEGIN; nil: it was sent
 	host     *sql.Tx         // of UpdateTx: the same transaction, for the host's statements
 	late     context.Context // of its statements
+	patient  func()          // the next statement is waited for as long as a COMMIT
 	spoil    func()          // the connection does not go back to the pool
 	commit   func() error    // rolls back if it fails
 	rollback func()
@@ -305,7 +309,11 @@ type unit struct {
 
 func (s *Store) begin(ctx context.Context, view bool) (unit, error) {
 	if s.Dialect == Postgres {
-		return s.beginPostgres(ctx, view)
+		u, err := s.beginPostgres(ctx, view)
+		if view && err == nil {
+			u, err = u.started() // all that it reads is of one moment
+		}
+		return u, err
 	}
 	return s.beginSQLite(ctx, view)
 }

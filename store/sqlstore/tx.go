@@ -80,6 +80,10 @@ type tx struct {
 	late    context.Context // that of its statements, which may end later
 	store   *Store
 	run     *session
+	start   func() error // sends BEGIN; nil: it was sent
+	patient func()       // see unit
+	last    bool         // no statement follows the writes that wait
+	landed  bool         // they are committed, see alone
 	view    bool
 	direct  bool                       // nothing is delayed
 	host    *sql.Tx                    // of UpdateTx, for the host's statements
@@ -138,7 +142,11 @@ func (t *tx) save(name string, write func() error) error {
 func (t *tx) flush() error {
 	writes, was := t.pending, t.writing
 	t.pending, t.writing = nil, true
-	for _, write := range append(writes, t.settle) {
+	end := t.settle
+	if t.last && !was {
+		end = t.alone
+	}
+	for _, write := range append(writes, end) {
 		if t.err != nil {
 			break
 		}
@@ -148,6 +156,16 @@ func (t *tx) flush() error {
 	}
 	t.writing = was
 	return t.err
+}
+
+// begin sends BEGIN before the first statement that needs it. The clock needs none, so that a transaction which only
+// asks it and then writes one statement is that statement, see alone.
+func (t *tx) begin() error {
+	start := t.start
+	if t.start = nil; start == nil {
+		return nil
+	}
+	return t.fail(start())
 }
 
 // again reports whether running the transaction again, after it failed with err, may succeed. The database may have let
@@ -219,6 +237,11 @@ func (t *tx) read(st *statement, set *batch, scan func(*sql.Rows) error, scalars
 	if err := t.ctx.Err(); err != nil {
 		return t.fail(err)
 	}
+	if st != &selectNow {
+		if err := t.begin(); err != nil {
+			return err
+		}
+	}
 	t.wrote = t.wrote || !strings.HasPrefix(text, "SELECT")
 	rows, err := t.run.query(t.late, text, args...)
 	if err != nil {
@@ -247,6 +270,9 @@ func (t *tx) write(st *statement, rows *batch, scalars ...any) (int64, error) {
 		}
 		if err := t.ctx.Err(); err != nil {
 			return 0, t.fail(err)
+		}
+		if err := t.begin(); err != nil {
+			return 0, err
 		}
 		n, err := t.run.exec(t.late, text, args...)
 		return n, t.fail(meaning(err))
@@ -310,6 +336,9 @@ func (t *tx) writeReturning(st *statement, rows *batch, scan func(*sql.Rows) err
 	}
 	if err := t.ctx.Err(); err != nil {
 		return t.fail(err)
+	}
+	if err := t.begin(); err != nil {
+		return err
 	}
 	found, err := t.run.query(t.late, text, args...)
 	if err != nil {

@@ -237,6 +237,9 @@ func (s *Store) beginHost(ctx context.Context) (unit, error) {
 // aborted.
 func (s *Store) beginHostPostgres(ctx context.Context) (unit, error) {
 	u, err := s.beginPostgres(ctx, false)
+	if err == nil {
+		u, err = u.started()
+	}
 	if err != nil {
 		return u, err
 	}

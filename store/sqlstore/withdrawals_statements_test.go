@@ -80,8 +80,8 @@ func TestTheRoundTripsOfAWithdrawal(t *testing.T) {
 			return err
 		}},
 		{"intent", 6, func() error { return held(prepared(&item)) }},
-		{"broadcast", 4, func() error { return held(broadcast(&item)) }},
-		{"confirmation", 4, func() error { return held(mined(&item)) }},
+		{"broadcast", 2, func() error { return held(broadcast(&item)) }},
+		{"confirmation", 2, func() error { return held(mined(&item)) }},
 	}
 	for first := range 2 {
 		sent.take()

@@ -4074,6 +4074,51 @@ UPDATE @tenants AS x
 	FROM unnest($1::text::text[], $2::text::timestamptz[], $3::text::timestamptz[], $4::text::timestamptz[], $5::text::text[], $6::text::text[], $7::text::text[], $8::text::timestamptz[], $9::text::bigint[], $10::text::timestamptz[], $11::text::text[], $12::text::bigint[], $13::text::timestamptz[]) AS u(method, churned_at, reinstated_at, since, payment_error, notice, notice_by, notice_after, version, due_at, id, old_version, old_due_at) LIMIT (SELECT NULL::bigint)) AS r
 	WHERE x.id = r.id AND x.version = r.old_version AND x.due_at IS NOT DISTINCT
 	FROM r.old_due_at;
+-- together[claim, alone]
+WITH part1 AS (UPDATE @withdrawal_queue AS x
+	SET status = r.status, retry_count = r.retry_count, scheduled_at = r.scheduled_at, scheduled_from = r.scheduled_from, slot = r.slot, claimed_at = r.claimed_at, dispatched_at = r.dispatched_at, dispatch_ref = r.dispatch_ref, txs_on_file = r.txs_on_file, txs_dead = r.txs_dead, nonce = r.nonce, tx_hash = r.tx_hash, review = r.review, resolved_version = r.resolved_version, broadcast_at = r.broadcast_at, evidence_height = r.evidence_height, evidence_hash = r.evidence_hash, gas_used = r.gas_used, gas_price = r.gas_price, error_message = r.error_message, processed_at = r.processed_at, deferrals = r.deferrals, stopped_fence = r.stopped_fence, dispatches = r.dispatches, batch_id = r.batch_id, version = r.version, lease_holder = r.lease_holder, lease_fence = r.lease_fence, lease_until = CASE WHEN x.lease_fence = r.lease_fence AND x.lease_holder = r.lease_holder THEN x.lease_until ELSE r.lease_until END, offer_at = r.offer_at, next_check_at = r.next_check_at, rebroadcast = r.rebroadcast
+	FROM (SELECT u.status, u.retry_count, u.scheduled_at, u.scheduled_from, u.slot, u.claimed_at, u.dispatched_at, u.dispatch_ref, u.txs_on_file, u.txs_dead, u.nonce, u.tx_hash, u.review, u.resolved_version, u.broadcast_at, u.evidence_height, u.evidence_hash, u.gas_used, u.gas_price, u.error_message, u.processed_at, u.deferrals, u.stopped_fence, u.dispatches, u.batch_id, u.version, u.lease_holder, u.lease_fence, u.lease_until, u.offer_at, u.next_check_at, u.rebroadcast, u.id, u.old_version, u.old_lease_holder, u.old_lease_fence, u.old_offer_at, u.old_next_check_at, u.old_rebroadcast, u.head, u.old_head
+	FROM unnest($5::text::text[], $6::text::bigint[], $7::text::timestamptz[], $8::text::timestamptz[], $9::text::uuid[], $10::text::timestamptz[], $11::text::timestamptz[], $12::text::text[], $13::text::bigint[], $14::text::bigint[], $15::text::bigint[], $16::text::text[], $17::text::boolean[], $18::text::bigint[], $19::text::timestamptz[], $20::text::bigint[], $21::text::text[], $22::text::text[], $23::text::text[], $24::text::text[], $25::text::timestamptz[], $26::text::bigint[], $27::text::bigint[], $28::text::bigint[], $29::text::uuid[], $30::text::bigint[], $31::text::text[], $32::text::bigint[], $33::text::timestamptz[], $34::text::timestamptz[], $35::text::timestamptz[], $36::text::boolean[], $37::text::uuid[], $38::text::bigint[], $39::text::text[], $40::text::bigint[], $41::text::timestamptz[], $42::text::timestamptz[], $43::text::boolean[], $44::text::uuid[], $45::text::bigint[]) AS u(status, retry_count, scheduled_at, scheduled_from, slot, claimed_at, dispatched_at, dispatch_ref, txs_on_file, txs_dead, nonce, tx_hash, review, resolved_version, broadcast_at, evidence_height, evidence_hash, gas_used, gas_price, error_message, processed_at, deferrals, stopped_fence, dispatches, batch_id, version, lease_holder, lease_fence, lease_until, offer_at, next_check_at, rebroadcast, id, old_version, old_lease_holder, old_lease_fence, old_offer_at, old_next_check_at, old_rebroadcast, head, old_head) LIMIT (SELECT NULL::bigint)) AS r
+	WHERE x.id = r.id AND x.version = r.old_version AND x.lease_holder IS NOT DISTINCT
+	FROM r.old_lease_holder AND x.lease_fence IS NOT DISTINCT
+	FROM r.old_lease_fence AND x.offer_at IS NOT DISTINCT
+	FROM r.old_offer_at AND x.next_check_at IS NOT DISTINCT
+	FROM r.old_next_check_at AND x.rebroadcast IS NOT DISTINCT
+	FROM r.old_rebroadcast AND (SELECT g.version
+	FROM @withdrawal_requests g
+	WHERE g.id = r.head) = r.old_head AND (r.slot IS NULL OR NOT EXISTS (SELECT 1
+	FROM @withdrawal_queue h
+	WHERE h.slot = r.slot AND NOT (h.id = r.id)))
+	RETURNING 1), part2 AS (INSERT INTO @withdrawal_attempts (job_id, fence, worker, started_at, ended_at, outcome, error_message, tx_hash, dispatched_at, dispatch_ref) SELECT r.job_id, r.fence, r.worker, r.started_at, r.ended_at, r.outcome, r.error_message, r.tx_hash, r.dispatched_at, r.dispatch_ref
+	FROM (SELECT u.job_id, u.fence, u.worker, u.started_at, u.ended_at, u.outcome, u.error_message, u.tx_hash, u.dispatched_at, u.dispatch_ref
+	FROM unnest($46::text::uuid[], $47::text::bigint[], $48::text::text[], $49::text::timestamptz[], $50::text::timestamptz[], $51::text::text[], $52::text::text[], $53::text::text[], $54::text::timestamptz[], $55::text::text[]) AS u(job_id, fence, worker, started_at, ended_at, outcome, error_message, tx_hash, dispatched_at, dispatch_ref)
+	WHERE $2 = (SELECT count(*)
+	FROM part1) LIMIT (SELECT NULL::bigint)) AS r
+	WHERE true
+	ON CONFLICT (job_id, fence) DO UPDATE
+	SET ended_at = excluded.ended_at, outcome = excluded.outcome, error_message = excluded.error_message, tx_hash = excluded.tx_hash, dispatched_at = excluded.dispatched_at, dispatch_ref = excluded.dispatch_ref
+	WHERE @withdrawal_attempts.ended_at IS NULL
+	RETURNING 1), part3 AS (INSERT INTO @transitions (horizon, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data) SELECT greatest((SELECT (SELECT b.base
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + pg_current_xact_id()::text::bigint), (SELECT p.horizon
+	FROM @transitions p
+	WHERE r.version > 1 AND (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint > pg_current_xact_id()::text::bigint) AND p.machine = r.machine AND p.id = r.id
+	ORDER BY p.version DESC LIMIT 1)), r.machine, r.id, r.version, r.from_status, r.trigger, r.to_status, r.at, r.actor, r.role, r.trace, r.reason, r.data
+	FROM (SELECT u.machine, u.id, u.version, u.from_status, u.trigger, u.to_status, u.at, u.actor, u.role, u.trace, u.reason, u.data
+	FROM unnest($56::text::text[], $57::text::text[], $58::text::bigint[], $59::text::text[], $60::text::text[], $61::text::text[], $62::text::timestamptz[], $63::text::text[], $64::text::text[], $65::text::text[], $66::text::text[], $67::text::text[]) AS u(machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data)
+	WHERE $3 = (SELECT count(*)
+	FROM part2) LIMIT (SELECT NULL::bigint)) AS r
+	WHERE $1 = (SELECT (SELECT g.generation
+	FROM @settle_places g
+	ORDER BY g.n DESC LIMIT 1)) AND NOT (SELECT coalesce((SELECT l.horizon
+	FROM @transitions l
+	ORDER BY l.horizon DESC, l.n DESC LIMIT 1) > (SELECT b.base
+	FROM @settle_places b
+	ORDER BY b.n DESC LIMIT 1) + greatest(pg_snapshot_xmax(pg_current_snapshot())::text::bigint - 1, coalesce(pg_current_xact_id_if_assigned()::text::bigint, 0)), false)) AND NOT EXISTS (SELECT 1
+	FROM @settle_versions v
+	WHERE v.oldest > CASE v.domain WHEN 'shared' THEN 1 WHEN 'wallets' THEN 2 WHEN 'withdrawals' THEN 3 WHEN 'swaps' THEN 4 WHEN 'refreshes' THEN 5 WHEN 'relays' THEN 6 END)
+	RETURNING 1) SELECT 1 / CASE WHEN (SELECT count(*)
+	FROM part3) = $4 THEN 1 ELSE 0 END;
 -- together[claim]
 WITH part1 AS (UPDATE @withdrawal_queue AS x
 	SET status = r.status, retry_count = r.retry_count, scheduled_at = r.scheduled_at, scheduled_from = r.scheduled_from, slot = r.slot, claimed_at = r.claimed_at, dispatched_at = r.dispatched_at, dispatch_ref = r.dispatch_ref, txs_on_file = r.txs_on_file, txs_dead = r.txs_dead, nonce = r.nonce, tx_hash = r.tx_hash, review = r.review, resolved_version = r.resolved_version, broadcast_at = r.broadcast_at, evidence_height = r.evidence_height, evidence_hash = r.evidence_hash, gas_used = r.gas_used, gas_price = r.gas_price, error_message = r.error_message, processed_at = r.processed_at, deferrals = r.deferrals, stopped_fence = r.stopped_fence, dispatches = r.dispatches, batch_id = r.batch_id, version = r.version, lease_holder = r.lease_holder, lease_fence = r.lease_fence, lease_until = CASE WHEN x.lease_fence = r.lease_fence AND x.lease_holder = r.lease_holder THEN x.lease_until ELSE r.lease_until END, offer_at = r.offer_at, next_check_at = r.next_check_at, rebroadcast = r.rebroadcast
