@@ -357,3 +357,30 @@ func TestUsedOfAFreeNonce(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Any number of processes that start at once find the tables made.
+func TestTablesAreMadeAtOnce(t *testing.T) {
+	for name, database := range databases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 3 {
+				db, errs := database(t), make(chan error)
+				const processes = 6
+				for range processes {
+					go func() {
+						s, err := open(t.Context(), db, policy(time.Minute), slog.New(slog.DiscardHandler))
+						if err == nil {
+							err = s.close()
+						}
+						errs <- err
+					}()
+				}
+				for range processes {
+					if err := <-errs; err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+}

@@ -145,16 +145,28 @@ func newService(ctx context.Context, conn *sql.DB, dialect sqlstore.Dialect, pol
 	return s, nil
 }
 
+// makeTables makes the service's own tables. PostgreSQL refuses one of two processes that make a table at once: it is there then.
+func makeTables(ctx context.Context, conn *sql.DB) error {
+	for _, table := range tables {
+		_, err := conn.ExecContext(ctx, table)
+		if err != nil {
+			_, err = conn.ExecContext(ctx, table)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (s *service) open(ctx context.Context, dialect sqlstore.Dialect, policy withdrawal.Policy) error {
 	options := sqlstore.Options{Domains: []store.Domain{store.DomainWithdrawals, store.DomainWallets}, Log: s.log}
 	err := sqlstore.Migrate(ctx, s.conn, dialect, options) // any number of processes may call it
 	if err != nil {
 		return err
 	}
-	for _, table := range tables {
-		if _, err := s.conn.ExecContext(ctx, table); err != nil {
-			return err
-		}
+	if err := makeTables(ctx, s.conn); err != nil {
+		return err
 	}
 	if s.db, err = sqlstore.Open(ctx, s.conn, dialect, options); err != nil {
 		return err

@@ -50,7 +50,10 @@ func (s *shop) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.conn.ExecContext(ctx, tables); err != nil {
+	if _, err = s.conn.ExecContext(ctx, tables); err != nil {
+		_, err = s.conn.ExecContext(ctx, tables) // PostgreSQL refuses one of two processes that make a table at once: now it is there
+	}
+	if err != nil {
 		return err
 	}
 	if s.db, err = sqlstore.Open(ctx, s.conn, sqlstore.SQLite, options); err != nil {
