@@ -22,9 +22,10 @@ type JournalRecords interface {
 	// stored line never changes, except that an operator may erase what a law requires.
 	//
 	// An attempt is in the journal even if nothing else of it is stored: if Update ends in an error, it keeps the lines
-	// that [statemachine.Undone] makes of those that the last run of fn appended. They are kept in the same transaction
-	// if it has written nothing else, or in one of their own. After [ErrUnknownCommit] none are kept, since they may be
-	// there. A line that cannot be kept is named in the error of Update.
+	// that [statemachine.Undone] makes of those that the last run of fn gave to Append, also of those that Append refused
+	// since an earlier write had been refused. They are kept in the same transaction if it has written nothing else, or
+	// in one of their own. After [ErrUnknownCommit] none are kept, since they may be there. A line that cannot be kept is
+	// named in the error of Update.
 	Append(lines ...statemachine.JournalLine) error
 	// Page returns up to limit (1 to [MaxPage]) lines behind a cursor, oldest first, and
 	// the cursor behind the last of them, as [Feed] has it: nothing is ever missed.

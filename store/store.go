@@ -31,7 +31,8 @@ type Store[T any] interface {
 	// and not written are not checked. The unit is valid until fn returns. fn must not begin another transaction of the
 	// same store: with one writer at a time it would wait for itself.
 	Update(ctx context.Context, fn func(T) error) error
-	// View runs fn on one consistent state. Nothing can be written.
+	// View runs fn on one consistent state. Nothing can be written: in a View each method of the unit that writes is
+	// [statemachine.ErrIllegal], and so it is after fn has returned.
 	View(ctx context.Context, fn func(T) error) error
 }
 

@@ -20,8 +20,8 @@ type WithdrawalUnit interface {
 // nothing.
 type WithdrawalRecords interface {
 	// Get returns the aggregates of these requests, in their order: the request, its latest job, all transactions of
-	// the request, the attempt of the job's current fence (zero if there is none), the job's wallet with its next
-	// nonce, the strays of the request by Seq, and, if the job counts dispatches, its Dispatches. Every field comes
+	// the request, the attempt of the job's current fence (zero if there is none), the job's wallet as
+	// [HotWalletRecords] returns it, the strays of the request by Seq, and, if the job counts dispatches, its Dispatches. Every field comes
 	// back as it was saved, times as UTC microseconds. An unknown request is a zero Withdrawal, from which it is
 	// created.
 	Get(requests ...uuid.UUID) ([]withdrawal.Withdrawal, error)
@@ -40,7 +40,8 @@ type WithdrawalRecords interface {
 	// PaidRequest returns another request than the given one that has the transaction on file, or among its strays; the
 	// zero id for a filler; not valid if nothing has it. Hashes are compared by [statemachine.HashForm], in one chain.
 	// If byOutput is set, a transaction that pays by output ([withdrawal.Tx].ByOutput) counts only with the same
-	// output.
+	// output. A request that has an output of a transaction on file and names the transaction whole afterwards, as its
+	// signer may, keeps that output alone: PaidRequest still answers that nobody has the other outputs.
 	PaidRequest(request, chain uuid.UUID, hash string, byOutput bool, output uint32) (uuid.NullUUID, error)
 	// Usage returns what [withdrawal.UsageOf] defines, and keeps other
 	// submissions of the user out until the transaction ends. Listed stays
@@ -122,12 +123,14 @@ type WithdrawalRecords interface {
 	// on file or among their strays, compared by [statemachine.HashForm], on any
 	// chain; at most [MaxPage].
 	ByHash(hash string) ([]uuid.UUID, error)
-	// Transitions returns the audit trail of a request or a job, oldest first.
+	// Transitions returns the audit trail of a request or a job, oldest first; of the request, where a job has the same
+	// id.
 	Transitions(id uuid.UUID) ([]statemachine.Transition[uuid.UUID], error)
 	// Feed returns the transitions of requests and jobs, and of batches where there are some.
 	Feed[uuid.UUID]
-	// Stats counts what the fields of [withdrawal.Stats] say; rates and means
-	// are over [now-window, now). chain is zero for all of them.
+	// Stats counts what the fields of [withdrawal.Stats] say, as [withdrawal.StatsOf] defines them; rates and means are
+	// over [now-window, now). chain is zero for all chains. UnknownOutbound is [withdrawal.UnknownOutbounds] of the
+	// statements, by chain and in the order in which they were said. The service adds Gaps.
 	Stats(now time.Time, window time.Duration, chain uuid.UUID) (withdrawal.Stats, error)
 }
 

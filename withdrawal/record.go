@@ -352,8 +352,8 @@ type Change struct {
 	Strays       []Stray                              // new ones, and those that were settled: by (Request, Seq)
 	Reservations []Reservation                        // signed differences, applied to the wallet's row
 	Incidents    []Incident                           // insert or ignore, by key
-	// Said are unknown outbounds, to be said in the same commit; it switches their wallets off too,
-	// see [HotWallet.Off].
+	// Said are unknown outbounds, to be said in the same commit; it switches their wallets off too, see
+	// [HotWallet.Off]. The service writes both with the records of hot wallets: saving a change does not.
 	Said []Statement
 	work
 }

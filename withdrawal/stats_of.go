@@ -20,7 +20,8 @@ type Counted struct {
 }
 
 // StatsOf counts at now, and in the window before it. It defines what the
-// statistics of a store say, but for Stats.Gaps and what [Stats.CountBatch] adds.
+// statistics of a store say, but for Gaps, UnknownOutbound, WalletsOff and what
+// [Stats.CountBatch] adds.
 func StatsOf(all []Counted, now time.Time, window time.Duration) Stats {
 	s := Stats{At: now, Requests: map[RequestStatus]int64{}, Jobs: map[JobStatus]int64{}}
 	from := now.Add(-window)
