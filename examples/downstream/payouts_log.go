@@ -187,7 +187,8 @@ func (r records) Acknowledgements(request uuid.UUID) ([]withdrawal.Acknowledgeme
 
 // setUp writes a row of payout_setup in the place of the one with its key.
 func (u *Unit) setUp(kind, key string, network, value any) error {
-	_, err := u.exec("INSERT OR REPLACE INTO payout_setup (kind, key, network, details) VALUES (?, ?, ?, ?)", kind, key, network, details{value})
+	_, err := u.exec("INSERT OR REPLACE INTO payout_setup (kind, key, network, details) VALUES (?, ?, ?, ?)", kind, key, network,
+		details{value})
 	return err
 }
 

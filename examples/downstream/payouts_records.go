@@ -179,7 +179,8 @@ func (r records) List(q store.ListWithdrawals) ([]withdrawal.Withdrawal, error) 
 }
 
 func (r records) ByHash(hash string) ([]uuid.UUID, error) {
-	return column[uuid.UUID](r.Unit, "SELECT DISTINCT payout FROM payout_attempts WHERE hash = ? AND payout IS NOT NULL ORDER BY payout LIMIT ?",
+	return column[uuid.UUID](r.Unit,
+		"SELECT DISTINCT payout FROM payout_attempts WHERE hash = ? AND payout IS NOT NULL ORDER BY payout LIMIT ?",
 		statemachine.HashForm(hash), store.MaxPage)
 }
 
@@ -195,7 +196,8 @@ func (r records) Usage(user, asset uuid.UUID, windows []withdrawal.Window, now t
 			from = begin
 		}
 	}
-	earlier, err := r.requests("customer = ? AND coin = ? AND requested_at >= ? AND requested_at < ?", user, asset, moment{&from}, moment{&now})
+	earlier, err := r.requests("customer = ? AND coin = ? AND requested_at >= ? AND requested_at < ?",
+		user, asset, moment{&from}, moment{&now})
 	return withdrawal.UsageOf(earlier, user, asset, windows, now, false), err
 }
 
@@ -535,8 +537,8 @@ func (r records) addTx(c *withdrawal.Change, t *withdrawal.Tx) error {
 		return err
 	}
 	if int(t.Seq) != len(all)+1 || slices.ContainsFunc(all, func(o withdrawal.Tx) bool { return o.Hash == t.Hash }) {
-		return conflict(withdrawal.RequestMachine.Name(), t.Request, fmt.Sprintf("transaction %d (%s) is on file, or the one before is not", t.Seq,
-			t.Hash))
+		return conflict(withdrawal.RequestMachine.Name(), t.Request,
+			fmt.Sprintf("transaction %d (%s) is on file, or the one before is not", t.Seq, t.Hash))
 	}
 	return r.addPayment("transaction", c.New.Request.Chain, withdrawal.Stray{Request: t.Request, Job: t.Job, Seq: t.Seq, Hash: t.Hash,
 		Wallet: t.Wallet, Nonce: t.Nonce, ByOutput: t.ByOutput, Output: t.Output}, c.OwnsNonce(t), t)
@@ -581,7 +583,8 @@ func (r records) addPayment(kind string, chain uuid.UUID, s withdrawal.Stray, ow
 		return err
 	}
 	if output == nil { // it named an output before: then the others stay free
-		output, _, err = first(column[*uint32](r.Unit, "SELECT output FROM payout_attempts WHERE payout = ? AND hash = ? AND network = ? ORDER BY n",
+		output, _, err = first(column[*uint32](r.Unit,
+			"SELECT output FROM payout_attempts WHERE payout = ? AND hash = ? AND network = ? ORDER BY n",
 			s.Request, statemachine.HashForm(s.Hash), chain))
 		if err != nil {
 			return err
