@@ -25,11 +25,24 @@ type batch struct {
 
 // add appends one row. It takes what a column can hold: nil, integers, string,
 // []byte, bool, time.Time, a hash, and enumerations.
-func (b *batch) add(row ...any) {
-	if b.width = len(row); b.values == nil {
-		b.values = make([]any, 0, max(b.room, 1)*len(row))
+func (b *batch) add(row ...any) { b.addParts(row) }
+
+// addParts is add of a row that is in parts.
+func (b *batch) addParts(parts ...[]any) {
+	b.width = 0
+	for _, part := range parts {
+		b.width += len(part)
 	}
-	for _, v := range row {
+	if b.values == nil {
+		b.values = make([]any, 0, max(b.room, 1)*b.width)
+	}
+	for _, part := range parts {
+		b.addPart(part)
+	}
+}
+
+func (b *batch) addPart(part []any) {
+	for _, v := range part {
 		switch x := v.(type) {
 		case int:
 			v = int64(x)

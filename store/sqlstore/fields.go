@@ -52,18 +52,21 @@ func (f *field[T]) Value() (driver.Value, error) {
 	if f.nullable && *f.at == zero {
 		return nil, nil
 	}
-	switch v := any(*f.at).(type) {
+	is := any(*f.at)
+	switch v := is.(type) {
+	case string, int64, bool:
+		return is, nil
 	case time.Time:
 		if f.nullable && v.IsZero() {
 			return nil, nil
 		}
-		return v, nil
+		return is, nil
 	case uint64:
 		return int64(v), nil // the same bits
 	case driver.Valuer:
 		return v.Value()
 	}
-	return driver.DefaultParameterConverter.ConvertValue(*f.at)
+	return driver.DefaultParameterConverter.ConvertValue(is)
 }
 
 // nonceField is a number that may be absent.

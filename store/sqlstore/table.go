@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // column is one column of a record: its name and kind, such as "id uuid", and
@@ -59,7 +60,11 @@ type table[R any] struct {
 	version func(*R) int64
 	derived []derived
 	unique  []unique
-	head    string // the table of the aggregate's own record, if this is not it: its version is compared too
+	// fieldsOnly says that the lists name nothing but fields of the record, so that lists made of one record are right
+	// for every other that is copied to its place, and that no value points into the record. Else the lists are made for
+	// each row that is written.
+	fieldsOnly bool
+	head       string // the table of the aggregate's own record, if this is not it: its version is compared too
 	made
 }
 
@@ -90,6 +95,7 @@ type made struct {
 	storedNow  statement
 	inOrder    statement   // see lockInOrder
 	holdersNow []statement // by unique rule
+	spare      *sync.Pool  // of *places
 }
 
 // newTable makes the statements of a table.
@@ -102,6 +108,7 @@ func newTable[R any](t table[R]) *table[R] {
 	if t.outside == nil {
 		t.outside = none
 	}
+	t.spare = new(sync.Pool)
 	r := new(R)
 	fixed, state, outside := t.fixed(r), t.state(r), t.outside(r)
 	t.key = fixed[:t.keys].spec()

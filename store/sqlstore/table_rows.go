@@ -42,38 +42,84 @@ func (t *table[R]) located(err error, r *R) error {
 
 // insertRow adds a new record.
 func (t *table[R]) insertRow(rows *batch, r *R, more ...any) {
-	rows.add(append(t.cells(r), more...)...)
+	p := t.places(nil, r)
+	rows.addParts(p.fixed, p.state, p.outside, more)
+	t.giveBack(p)
 }
 
 // updateRow adds a record with a new version.
 func (t *table[R]) updateRow(rows *batch, old, now *R, more ...any) {
-	rows.add(append(append(cells(t.state(now), t.outside(now)), more...), t.asRead(old, now)...)...)
+	p := t.places(old, now)
+	rows.addParts(p.state, p.outside, more, p.key, []any{t.version(old)}, p.was)
+	t.giveBack(p)
 }
 
 // touchRow adds a record that changed outside its version.
 func (t *table[R]) touchRow(rows *batch, old, now *R) {
-	rows.add(append(cells(t.outside(now)), t.asRead(old, now)...)...)
+	p := t.places(old, now)
+	rows.addParts(p.outside, p.key, []any{t.version(old)}, p.was)
+	t.giveBack(p)
 }
 
 // updateUnder and touchUnder are the same for a record with a head, of which they
 // take the id and the version.
 func (t *table[R]) updateUnder(rows *batch, old, now *R, head any, version int64) {
-	rows.add(append(append(cells(t.state(now), t.outside(now)), t.asRead(old, now)...), head, version)...)
+	p := t.places(old, now)
+	rows.addParts(p.state, p.outside, p.key, []any{t.version(old)}, p.was, []any{head, version})
+	t.giveBack(p)
 }
 
 func (t *table[R]) touchUnder(rows *batch, old, now *R, head any, version int64) {
-	rows.add(append(append(cells(t.outside(now)), t.asRead(old, now)...), head, version)...)
+	p := t.places(old, now)
+	rows.addParts(p.outside, p.key, []any{t.version(old)}, p.was, []any{head, version})
+	t.giveBack(p)
 }
 
-// asRead is what a stored row is compared with.
-func (t *table[R]) asRead(old, now *R) []any {
-	was := append(cells(t.fixed(now)[:t.keys]), t.version(old))
+// places are where the values of a row are taken from: its columns, and what a stored row is compared with beside the
+// version, which are its key and what it had outside the version.
+type places[R any] struct {
+	old, now                        *R
+	fixed, state, outside, key, was []any
+}
+
+// places returns those of a record; old is nil if the record is new. The lists of a table with fieldsOnly are made once
+// and point to a record of their own, to which this one is copied.
+func (t *table[R]) places(old, now *R) *places[R] {
+	if !t.fieldsOnly {
+		return t.placesOf(old, now)
+	}
+	p, _ := t.spare.Get().(*places[R])
+	if p == nil {
+		p = t.placesOf(new(R), new(R))
+	}
+	*p.now = *now
+	if old != nil {
+		*p.old = *old
+	}
+	return p
+}
+
+func (t *table[R]) placesOf(old, now *R) *places[R] {
+	p := &places[R]{old: old, now: now, fixed: cells(t.fixed(now)), state: cells(t.state(now)), outside: cells(t.outside(now))}
+	p.key = p.fixed[:t.keys]
+	if old == nil {
+		return p
+	}
 	for _, c := range t.outside(old) {
 		if c.spec != leaseUntil {
-			was = append(was, c.at)
+			p.was = append(p.was, c.at)
 		}
 	}
-	return was
+	return p
+}
+
+// giveBack keeps places for the next record, without what the last one holds.
+func (t *table[R]) giveBack(p *places[R]) {
+	if t.fieldsOnly {
+		var none R
+		*p.old, *p.now = none, none
+		t.spare.Put(p)
+	}
 }
 
 // rowsOf are the rows of a Save in one table, by what happens to them.

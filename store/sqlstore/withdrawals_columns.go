@@ -10,9 +10,10 @@ import (
 // The records of package withdrawal, see [table].
 
 var requestTable = newTable(table[withdrawal.Request]{
-	name:    "withdrawal_requests",
-	machine: withdrawal.RequestMachine.Name(),
-	version: func(r *withdrawal.Request) int64 { return r.Version },
+	name:       "withdrawal_requests",
+	fieldsOnly: true,
+	machine:    withdrawal.RequestMachine.Name(),
+	version:    func(r *withdrawal.Request) int64 { return r.Version },
 	fixed: func(r *withdrawal.Request) list {
 		return list{{"id uuid", always(&r.ID)}, {"user_id uuid", always(&r.User)}, {"asset_id uuid", always(&r.Asset)},
 			{"chain_id text", always(&r.Chain)},
@@ -40,9 +41,10 @@ var requestTable = newTable(table[withdrawal.Request]{
 })
 
 var jobTable = newTable(table[withdrawal.Job]{
-	name:    "withdrawal_queue",
-	machine: withdrawal.JobMachine.Name(),
-	version: func(j *withdrawal.Job) int64 { return j.Version },
+	name:       "withdrawal_queue",
+	fieldsOnly: true,
+	machine:    withdrawal.JobMachine.Name(),
+	version:    func(j *withdrawal.Job) int64 { return j.Version },
 	fixed: func(j *withdrawal.Job) list {
 		return list{{"id uuid", always(&j.ID)}, {"withdrawal_request_id uuid", always(&j.Request)}, {"chain_id text", always(&j.Chain)},
 			{"asset_on_chain_id uuid", always(&j.AssetOnChain)}, {"operation_wallet_address_id uuid", always(&j.Wallet)},
@@ -89,6 +91,7 @@ func takenBy(rule error) func(string) error {
 
 var txTable = newTable(table[withdrawal.Tx]{
 	name: "withdrawal_txs", keys: 2,
+	fieldsOnly: true,
 	fixed: func(t *withdrawal.Tx) list {
 		return list{{"withdrawal_request_id uuid", always(&t.Request)}, {"seq int", always(&t.Seq)}, {"job_id uuid", always(&t.Job)},
 			{"tx_hash text", always(&t.Hash)},
@@ -132,6 +135,7 @@ var batchTxTable = newTable(table[withdrawal.BatchTx]{
 
 var attemptTable = newTable(table[withdrawal.Attempt]{
 	name: "withdrawal_attempts", keys: 2,
+	fieldsOnly: true,
 	fixed: func(a *withdrawal.Attempt) list {
 		return list{{"job_id uuid", always(&a.Job)}, {"fence int", always(&a.Fence)}, {"worker text", always(&a.Worker)},
 			{"started_at time", always(&a.StartedAt)}}
