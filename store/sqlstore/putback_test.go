@@ -66,7 +66,9 @@ func (s suited) PutBack(t testing.TB, now time.Time) store.Store[store.Unit] {
 		t.Cleanup(func() { d.DB.Close() })
 	}
 	d.opts.Now = func() time.Time { return now }
-	if err := sqlstore.Restored(context.Background(), d.DB, d.dialect, d.opts, burned(1)); err != nil {
+	lost := burned(1)
+	lost.Lost = now // by the clock of the copy
+	if err := sqlstore.Restored(context.Background(), d.DB, d.dialect, d.opts, lost); err != nil {
 		t.Fatal(err)
 	}
 	d.opts.Now = nil
