@@ -82,7 +82,7 @@ func TestPagesBesideAMillion(t *testing.T) {
 		d.Check(err)
 		d.who.Can = Can{Stop: true, Operate: all, Lease: all}
 		item := path("withdrawal", review.Request.ID.String())
-		pages := []string{"/", "/review", "/stuck", "/find?q=" + ended.Txs[0].Hash, "/find?q=" + review.Job.ID.String(), item, item + ".json", item + "/NotSent",
+		pages := []string{"/", "/review", "/stuck", "/find?q=" + ended.Txs[0].Hash, "/find?q=" + review.Job.ID.String(), "/find?q=nobody", item, item + ".json", item + "/NotSent",
 			path("deposit", records["deposit"]), path("tenant", records["tenant"]), "/incidents", "/wallets", "/journal", "/stop",
 			"/list/withdrawal?list=all", "/list/withdrawal?list=all&newest=1", "/list/withdrawal?list=all&state=completed",
 			"/list/withdrawal?list=open&chain=" + opstest.Chain.String(), "/list/withdrawal?list=all&wallet=" + opstest.Wallet.String(),
