@@ -42,6 +42,10 @@ type Options struct {
 	// recovering from then on, until somebody says what was lost: see [Restored]. It
 	// concerns PostgreSQL, and is the same in all processes of one database.
 	LosslessPromotion bool
+	// Mark is where processes that write keep a text outside of the database, from which [Open] and [Store.KeepMark]
+	// see that the database was put back: the only way on SQLite, and for a snapshot of a disk. Everything is
+	// recovering then, as after [Restored]. nil: a person has to say it.
+	Mark Mark
 	// Log gets what [Open] and [Migrate] tell and warn of; nil means [slog.Default].
 	Log *slog.Logger
 	// Retries is how often Update runs again after a deadlock, after a
@@ -115,7 +119,11 @@ var _ store.Store[store.Unit] = (*Store)(nil)
 //
 // A fault of the database is one of the errors of this package, and then nothing was changed.
 func Open(ctx context.Context, db *sql.DB, d Dialect, opts Options) (*Store, error) {
-	return open(ctx, db, d, opts, syntax.checkRestored)
+	s, err := open(ctx, db, d, opts, syntax.checkRestored)
+	if err != nil || opts.Mark == nil {
+		return s, err
+	}
+	return openMarked(ctx, db, d, opts, s)
 }
 
 type look func(syntax, context.Context, queryer) error
