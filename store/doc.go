@@ -20,12 +20,11 @@
 // [HotWalletRecords], or [WalletUnit] with [WalletRecords] and [WalletQueries]. T may offer
 // more to your own code, which then commits together with settle's.
 //
-// Withdrawals keep requests, jobs, transactions, nonces, strays, attempts, incidents with
-// their acknowledgements, hot wallets, fillers, statements, and what all domains have: the log
-// of transitions, the journal, switches and processes. docs/tables.md has the key and the unique
-// rules of each, and how it changes. Hosts that pay many requests by one transaction keep two
-// more: batches (key id; an index of chain and next_check_at) and their versions (key batch and
-// seq; an index of the hash). See [BatchRecords].
+// Withdrawals keep requests, jobs, transactions, nonces, strays, attempts, incidents with their acknowledgements, hot
+// wallets, fillers, statements, and what all domains have: the log of transitions, the journal, switches and processes.
+// docs/tables.md has the key and the unique rules of each, and how it changes; examples/downstream has an adapter in four
+// tables that may be copied. Hosts that pay many requests by one transaction keep two more: batches (key id; an index of
+// chain and next_check_at) and their versions (key batch and seq; an index of the hash). See [BatchRecords].
 //
 // Refreshes need four tables: wallets (key xpub; unique slot), jobs (key id; unique
 // xpub where a recovery job is pending or processing), watchers (key xpub and

@@ -44,6 +44,7 @@ CREATE TABLE payout_attempts (
 	job TEXT,              -- the order
 	number INTEGER,        -- of an execution its fence, of an order 0, else the number within the payout
 	state TEXT,            -- of an order
+	due_at INTEGER,        -- of an order that has not ended: nothing of it is due before
 	slot TEXT,             -- the wallet that the order holds while it works
 	network TEXT,          -- of an order, and of what has a hash
 	wallet TEXT, nonce INTEGER, -- that this row was the first to take
@@ -55,7 +56,7 @@ CREATE UNIQUE INDEX payout_attempts_number ON payout_attempts (payout, kind, num
 CREATE UNIQUE INDEX payout_attempts_active ON payout_attempts (payout) WHERE kind = 'order' AND state <> 'given up';
 CREATE UNIQUE INDEX payout_attempts_slot ON payout_attempts (slot) WHERE slot IS NOT NULL;
 CREATE UNIQUE INDEX payout_attempts_nonce ON payout_attempts (wallet, nonce) WHERE nonce IS NOT NULL;
-CREATE INDEX payout_attempts_due ON payout_attempts (state, network) WHERE kind = 'order' AND state NOT IN ('done', 'given up');
+CREATE INDEX payout_attempts_due ON payout_attempts (state, due_at) WHERE kind = 'order' AND state NOT IN ('done', 'given up');
 CREATE INDEX payout_attempts_hash ON payout_attempts (hash, network) WHERE hash IS NOT NULL;
 CREATE INDEX payout_attempts_of ON payout_attempts (payout, n);
 

@@ -201,11 +201,14 @@ func (r records) Usage(user, asset uuid.UUID, windows []withdrawal.Window, now t
 	return withdrawal.UsageOf(earlier, user, asset, windows, now, false), err
 }
 
-// candidates are the payouts of which something of a kind may be due. There are as many as have not ended, or await their
-// refund; the domain says what is due.
-func (r records) candidates(q store.DueWithdrawals) (due []withdrawal.Withdrawal, err error) {
+// candidates are the payouts of which something of a kind may be due, of orders until a time, zero for any. The domain
+// says what is due.
+func (r records) candidates(q store.DueWithdrawals, until time.Time) (due []withdrawal.Withdrawal, err error) {
 	var states []any
 	query := "SELECT payout FROM payout_attempts WHERE kind = 'order' AND state NOT IN ('done', 'given up') AND state = ?1"
+	if !until.IsZero() {
+		query += fmt.Sprintf(" AND due_at <= %d", until.UnixMicro())
+	}
 	ofPayouts := "SELECT id FROM payouts WHERE state <> 'paid' AND refunded_at IS NULL AND state IN (?1, ?2, ?3)"
 	switch q.Kind {
 	case withdrawal.DueClaim:
@@ -260,7 +263,11 @@ func (r records) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error) {
 	if err := store.CheckLimit(q.Limit); err != nil {
 		return nil, err
 	}
-	all, err := r.candidates(q)
+	until := q.Now
+	if !q.Ahead.IsZero() {
+		until = time.Time{}
+	}
+	all, err := r.candidates(q, until)
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +302,7 @@ func (r records) Due(q store.DueWithdrawals) ([]withdrawal.Withdrawal, error) {
 }
 
 func (r records) NextDue(q store.DueWithdrawals) (next time.Time, err error) {
-	all, err := r.candidates(q)
+	all, err := r.candidates(q, time.Time{})
 	for i := range all {
 		if at, ok := withdrawal.DueAt(q.Kind, &all[i], q.Grace); ok && at.After(q.Now) && (next.IsZero() || at.Before(next)) {
 			next = at
@@ -522,11 +529,20 @@ func (r records) putJob(j *withdrawal.Job, known bool) error {
 			return err
 		}
 	}
-	query := "INSERT INTO payout_attempts (details, state, slot, network, payout, job, number, kind) VALUES (?, ?, ?, ?, ?, ?, 0, 'order')"
-	if known {
-		query = "UPDATE payout_attempts SET details = ?, state = ?, slot = ?, network = ?, payout = ? WHERE kind = 'order' AND job = ?"
+	due := j.DueAt() // when it is to be claimed
+	switch j.Status {
+	case withdrawal.JobProcessing:
+		due = j.Lease.Until
+	case withdrawal.JobConfirming:
+		due = j.NextCheckAt
 	}
-	_, err := r.exec(query, append(jobFields(j), j.Slot, j.Chain, j.Request, j.ID)...)
+	query := `INSERT INTO payout_attempts (details, state, due_at, slot, network, payout, job, number, kind)
+		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 'order')`
+	if known {
+		query = "UPDATE payout_attempts SET details = ?, state = ?, due_at = ?, slot = ?, network = ?, payout = ? " +
+			"WHERE kind = 'order' AND job = ?"
+	}
+	_, err := r.exec(query, append(jobFields(j), moment{&due}, j.Slot, j.Chain, j.Request, j.ID)...)
 	return err
 }
 
