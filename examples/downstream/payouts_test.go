@@ -141,3 +141,19 @@ func TestABrokenRowStopsNoOther(t *testing.T) {
 		}
 	}
 }
+
+// Each state has a word of its own, and the words in the SQL are those of the states that are meant there.
+func TestWords(t *testing.T) {
+	words := map[string]bool{}
+	for _, of := range withdrawal.RequestStatus(0).Values() {
+		words[requestStates[of]] = true
+	}
+	for _, of := range withdrawal.JobStatus(0).Values() {
+		words[jobStates[of]] = true
+	}
+	if words[""] || len(words) != len(withdrawal.RequestStatus(0).Values())+len(withdrawal.JobStatus(0).Values()) ||
+		requestStates[withdrawal.RequestCompleted] != "paid" ||
+		jobStates[withdrawal.JobConfirmed] != "done" || jobStates[withdrawal.JobFailed] != "given up" {
+		t.Error(requestStates, jobStates)
+	}
+}
