@@ -119,6 +119,10 @@ func (b *candidates) fill(w *withdrawal.Withdrawal, ev withdrawal.Event) (withdr
 		if err == nil {
 			err = b.unclaimed(w)
 		}
+		unbound := func(h withdrawal.HotWallet) bool { return h.Unbound(nil, w.Generation) } // unless Said has a bound
+		if err == nil && slices.ContainsFunc(e.Wallets, unbound) {
+			w.Said, err = b.tx.HotWallets().Statements(w.Request.Chain, w.Generation)
+		}
 		ev = e
 	case withdrawal.Released:
 		err = b.unclaimed(w)

@@ -81,7 +81,7 @@ func (s *Withdrawals) Unsettled(ctx context.Context, chain uuid.UUID, limit int)
 			return nil, err
 		}
 		if !state.Recovering {
-			return unexplained(tx, chain, limit)
+			return unexplained(tx, chain, state.Generation, limit)
 		}
 		known, err := copyOf(tx, chain, state.Generation)
 		if err != nil {
@@ -91,22 +91,22 @@ func (s *Withdrawals) Unsettled(ctx context.Context, chain uuid.UUID, limit int)
 	})
 }
 
-// unexplained returns what stands open of the hot wallets of a chain that are off. Of a wallet of which all is explained,
-// and which has no new status yet, it returns [withdrawal.StillStops].
-func unexplained(tx WithdrawalUnit, chain uuid.UUID, limit int) (all []withdrawal.Open, err error) {
+// unexplained returns what stands open of the hot wallets of a chain that are off, and the bound of each wallet that gets
+// no job without it. A wallet of which all is explained has no open point: the alert names it until an operator gives it
+// a status.
+func unexplained(tx WithdrawalUnit, chain uuid.UUID, generation int64, limit int) (all []withdrawal.Open, err error) {
 	known, err := knownOf(tx, chain, 0)
 	if err != nil || len(known.Statements) == 0 {
 		return nil, err
 	}
 	wallets, err := tx.HotWallets().OfChain(chain)
 	for i := 0; i < len(wallets) && err == nil && len(all) < limit; i++ {
-		if wallets[i].Pays() {
-			continue
-		}
 		var open []withdrawal.Open
-		open, err = withdrawal.Unexplained(known, wallets[i].ID, limit-len(all))
-		if len(open) == 0 {
-			open = withdrawal.StillStops(wallets[i])
+		switch w := &wallets[i]; {
+		case !w.Pays():
+			open, err = withdrawal.Unexplained(known, w.ID, limit-len(all))
+		case w.Unbound(known.Statements, generation):
+			open = []withdrawal.Open{{Chain: chain, Wallet: w.ID, Point: withdrawal.OpenBound}}
 		}
 		all = append(all, open...)
 	}

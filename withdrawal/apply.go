@@ -27,7 +27,7 @@ import (
 // the switch says it in the same transaction, for Prepared, Dispatched, Rebumped,
 // AttemptFailed, Elapsed and Revoked, and Recovering for these and for Submitted, Enqueued,
 // Requeued, Imported, Refunded and a Broadcast that [Withdrawal.Forgot] reports. Unclaimed for Enqueued,
-// Refunded and Released. Generation and Said for Prepared and ProvenDead, see [Withdrawal].
+// Refunded and Released. Generation and Said for Enqueued, Prepared and ProvenDead, see [Withdrawal].
 func (p Policy) Apply(w Withdrawal, ev Event) (Change, error) { return p.ApplyAt(w, ev, time.Time{}) }
 
 // ApplyAt is [Policy.Apply]; now is the store's time, see [statemachine.EventTime].

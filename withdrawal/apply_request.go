@@ -209,7 +209,7 @@ func (p *Policy) enqueue(c *step, e *Enqueued) error {
 	case int(old.TxsOnFile) != len(c.Old.Txs):
 		return c.notLoaded()
 	}
-	wallet, err := ChooseWallet(e.Wallets, c.Old.Request.Chain)
+	wallet, err := c.chooseBound(e.Wallets)
 	if err != nil {
 		return c.refuseRequest(err, "")
 	}

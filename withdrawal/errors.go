@@ -55,8 +55,8 @@ var (
 	// ErrSlotTaken: another job in processing holds the wallet. From a store
 	// it comes in a [TakenError] with that job's id.
 	ErrSlotTaken = statemachine.NewSentinel("slot-taken", "another job holds this wallet")
-	// ErrNoHotWallet: no active hot wallet of the chain. The request stays
-	// approved; ask again after [Policy.EnqueueEvery].
+	// ErrNoHotWallet: no active hot wallet of the chain, or after a restore only such as are [HotWallet.Unbound]; then it
+	// is ErrUnsettled too. The request stays approved; ask again after [Policy.EnqueueEvery].
 	ErrNoHotWallet = statemachine.NewSentinel("no-hot-wallet", "no active hot wallet of this chain")
 )
 

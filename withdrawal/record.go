@@ -60,7 +60,7 @@ type Withdrawal struct {
 	Owner uuid.NullUUID
 	// Generation is how often the database was put back, and Said are the statements about the chain of every
 	// generation. The service sets them as it does Level: for a Prepared whose ChainNonce is above Wallet.NextNonce,
-	// and for ProvenDead by the use of its nonce.
+	// for ProvenDead by the use of its nonce, and for an Enqueued with a wallet that was never used.
 	Generation int64       `json:",omitzero"`
 	Said       []Statement `json:",omitempty"`
 }

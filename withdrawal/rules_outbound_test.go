@@ -509,6 +509,25 @@ func TestWhatIsSaidWhileNothingRecovers(t *testing.T) {
 			t.Errorf("%s: %v, expected %v", tt.name, err, tt.want)
 		}
 	}
+	for _, tt := range []struct {
+		chain      withdrawal.Chain
+		ev         withdrawal.Bound
+		generation int64
+		want       error
+	}{
+		{numbered, through(7, 6), 1, statemachine.ErrInvalid}, // nonce 6 has paid somebody since the copy
+		{numbered, through(7, 6), 0, nil},
+		{numbered, through(0, 0), 1, nil},
+		{spending, coins("a:0"), 1, statemachine.ErrInvalid},
+		{spending, coins(), 1, nil},
+		{windowed, windowFrom(9), 1, nil},
+	} {
+		p.Chain = tt.chain
+		r := withdrawal.Recovery{Chain: aWallet.Chain, Wallet: aWallet, Generation: tt.generation}
+		if _, err := p.Statements(tt.ev, r, t0); !errors.Is(err, tt.want) {
+			t.Errorf("after the start, %+v in generation %d: %v, expected %v", tt.ev, tt.generation, err, tt.want)
+		}
+	}
 	p.Chain = spending
 	r := withdrawal.Recovery{Chain: aWallet.Chain, Wallet: aWallet}
 	if _, err := p.Statements(coins("a:0"), r, t0); !errors.Is(err, statemachine.ErrIllegal) {

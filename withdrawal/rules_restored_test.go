@@ -3,6 +3,7 @@ package withdrawal_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
@@ -135,5 +136,75 @@ func TestNothingIsOrderedWhileTheChainRecovers(t *testing.T) {
 			t.Errorf("recovering %v: it is %v, %v", recovering, c.New.Request.Status, err)
 		}
 		sound(t, c)
+	}
+}
+
+// A hot wallet that was put after the start of a restored chain gets no job until its bound is said in that generation.
+func TestAWalletWithoutABoundGetsNoJob(t *testing.T) {
+	approved := states(t)["approved"]
+	late := wallets()[0]
+	late.LastUsedAt, late.NextNonce = time.Time{}, 0
+	other := late
+	other.ID, other.LastUsedAt = named("used before"), t0
+	bound := func(says withdrawal.Saying, generation int64) []withdrawal.Statement {
+		return []withdrawal.Statement{{Wallet: late.ID, Says: says, Generation: generation}}
+	}
+	for _, tt := range []struct {
+		what       string
+		generation int64
+		wallets    []withdrawal.HotWallet
+		said       []withdrawal.Statement
+		want       uuid.UUID // zero: it is refused
+	}{
+		{"nothing was put back", 0, []withdrawal.HotWallet{late}, nil, late.ID},
+		{"no bound", 1, []withdrawal.HotWallet{late}, nil, uuid.Nil},
+		{"no bound, and another wallet", 1, []withdrawal.HotWallet{late, other}, nil, other.ID},
+		{"through", 1, []withdrawal.HotWallet{late, other}, bound(withdrawal.SaidThrough, 1), late.ID},
+		{"coins", 1, []withdrawal.HotWallet{late}, bound(withdrawal.SaidCoins, 1), late.ID},
+		{"until", 1, []withdrawal.HotWallet{late}, bound(withdrawal.SaidUntil, 2), late.ID},
+		{"the bound of an earlier generation", 2, []withdrawal.HotWallet{late}, bound(withdrawal.SaidCoins, 1), uuid.Nil},
+		{"another statement", 1, []withdrawal.HotWallet{late}, bound(withdrawal.SaidUsed, 1), uuid.Nil},
+		{"the bound of another wallet", 1, []withdrawal.HotWallet{late}, []withdrawal.Statement{{Wallet: other.ID, Says: withdrawal.SaidCoins, Generation: 1}}, uuid.Nil},
+	} {
+		w, ev := approved, enqueued(t0, job1)
+		w.Generation, w.Said, ev.Wallets = tt.generation, tt.said, tt.wallets
+		c, err := policy.Apply(w, ev)
+		of := new(withdrawal.UnsettledError)
+		switch refused := errors.As(err, &of) && errors.Is(err, withdrawal.ErrNoHotWallet); {
+		case tt.want == uuid.Nil && (!refused || of.Open != withdrawal.Open{Chain: late.Chain, Wallet: late.ID, Point: withdrawal.OpenBound}):
+			t.Errorf("%s: %v, %v", tt.what, c.New.Job.Wallet, err)
+		case tt.want != uuid.Nil && (err != nil || c.New.Job.Wallet != tt.want):
+			t.Errorf("%s: wallet %v, %v, expected %v", tt.what, c.New.Job.Wallet, err, tt.want)
+		}
+	}
+	used := late
+	used.NextNonce = 3
+	for _, h := range []withdrawal.HotWallet{used, other} {
+		if h.Unbound(nil, 1) {
+			t.Errorf("%+v is on file as one that has paid", h)
+		}
+	}
+}
+
+// A stranger has paid a request that had failed: PaidBy, then Acknowledged, ends it. It is due for no refund, and not paid
+// again.
+func TestAFailedRequestThatAStrangerPaidEnds(t *testing.T) {
+	failed := run(t, states(t)["processing"], withdrawal.AttemptFailed{By: worker(t0), Fence: 1, Failure: withdrawal.Permanent, Error: "x"})
+	if _, err := policy.Refundable(failed, withdrawal.System, t0); err != nil {
+		t.Fatal(err)
+	}
+	paid := run(t, failed, paidBy(t0, withdrawal.Operator, "a stranger's"))
+	ended := run(t, paid, withdrawal.Acknowledged{By: by(withdrawal.Operator, t0), Reason: "a stranger has paid it"})
+	if r := &ended.Request; r.Status != withdrawal.RequestFailed || r.Mined != "a stranger's" || !r.Acknowledged || !r.OfferAt.IsZero() {
+		t.Errorf("it is %+v", r)
+	}
+	for what, w := range map[string]withdrawal.Withdrawal{"paid": paid, "ended": ended} {
+		if at, err := policy.Refundable(w, withdrawal.System, t0.Add(1000*time.Hour)); err == nil {
+			t.Errorf("%s: the system refunds it at %v", what, at)
+		}
+		again := withdrawal.Requeued{By: by(withdrawal.Operator, t0), Job: w.Job.ID, NotRefunded: true}
+		if _, err := policy.Apply(w, again); !errors.Is(err, statemachine.ErrIllegal) {
+			t.Errorf("%s: it is requeued: %v", what, err)
+		}
 	}
 }

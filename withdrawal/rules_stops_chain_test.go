@@ -124,10 +124,4 @@ func TestTheMarkOfAnUnknownOutbound(t *testing.T) {
 	if got := withdrawal.OutboundOf(all[:1]); got != uuid.Nil {
 		t.Errorf("%v stops the chain", got)
 	}
-	if got := withdrawal.StillStops(all[1]); len(got) != 1 || got[0].Point != withdrawal.OpenOutbound || got[0].Wallet != b {
-		t.Errorf("open is %v", got)
-	}
-	if got := withdrawal.StillStops(all[0]); len(got) > 0 {
-		t.Errorf("open is %v", got)
-	}
 }

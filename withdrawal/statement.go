@@ -300,7 +300,10 @@ func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, er
 	switch e := ev.(type) {
 	case Bound:
 		s.reason(e.Reason, true)
-		s.bound(&e)
+		if s.bound(&e); !r.Recovering && r.Generation != 0 && (e.Through != e.From || len(e.Coins) > 0) {
+			s.bad("its chain was started: what it signed since the copy may have paid a request that another wallet pays by now; only a " +
+				"wallet that signed nothing since (Through as From, NoCoins) begins, else say that the database was put back once more")
+		}
 	case AtDepth:
 		s.reason(e.Reason, false)
 		s.seen(&e.Block)

@@ -173,8 +173,8 @@ func Alerts(s Stats, t Thresholds) []statemachine.Alert {
 			len(all), all[0].Nonce, all[0].Wallet, all[0].Hash, len(off))
 	case len(off) > 0:
 		a.Add(true, "unknown outbound",
-			"%d wallets are switched off by unknown outbounds that were told since; wallet %s among them: what is not explained "+
-				"Withdrawals.Unsettled lists", len(off), off[0])
+			"%d wallets are switched off by unknown outbounds that were told since; wallet %s among them: Withdrawals.Unsettled lists "+
+				"what is not explained, and once it lists nothing an operator puts the wallet on or off", len(off), off[0])
 	}
 	gaps, first := int64(0), ""
 	for wallet, all := range s.Gaps {

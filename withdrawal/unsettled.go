@@ -35,7 +35,7 @@ const (
 	OpenUntold                        // the nonce Number is used at depth, and nobody has told by what ([Used])
 	OpenTransfer                      // output Number of Hash is of no request, not Own and not [Unclaimed]
 	OpenPayee                         // Request is queued, and output Number of Hash, which is unclaimed, may have paid it: hold it
-	OpenOutbound                      // the wallet has [WalletUnknown]: nothing of the chain begins, nothing is refunded
+	OpenOutbound                      // of refusals alone: Wallet has [WalletUnknown], and nothing of the chain begins
 )
 
 type openPoint struct{}
@@ -423,15 +423,6 @@ func OutboundOf(wallets []HotWallet) uuid.UUID {
 		return uuid.Nil
 	}
 	return wallets[i].ID
-}
-
-// StillStops is the open point of a wallet of which [Unexplained] names none: it is explained, and an operator has yet to
-// give it a status.
-func StillStops(h HotWallet) []Open {
-	if h.Status != WalletUnknown {
-		return nil
-	}
-	return []Open{{Chain: h.Chain, Wallet: h.ID, Point: OpenOutbound}}
 }
 
 // outbound is the open point of the wallet that stops the chain of the request.

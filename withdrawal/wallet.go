@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -25,6 +26,31 @@ func ChooseWallet(candidates []HotWallet, chain uuid.UUID) (HotWallet, error) {
 		return HotWallet{}, ErrNoHotWallet
 	}
 	return candidates[best], nil
+}
+
+// Unbound reports whether a hot wallet may have paid before a restore without anybody having told of it: it has never
+// been used since the copy was made, and no [Bound] of it was said in the generation of the restore. A start of the
+// chain asks for the bound of each wallet that is stored by then, so such a wallet was made later. It gets no job. said
+// are the statements about the chain; generation is that of the chain, 0 if the database was never put back.
+func (h *HotWallet) Unbound(said []Statement, generation int64) bool {
+	return generation != 0 && h.LastUsedAt.IsZero() && h.NextNonce == 0 && !slices.ContainsFunc(said, func(s Statement) bool {
+		return s.Wallet == h.ID && s.Generation >= generation && (s.Says == SaidThrough || s.Says == SaidCoins || s.Says == SaidUntil)
+	})
+}
+
+// chooseBound is [ChooseWallet] among the wallets that are not [HotWallet.Unbound]. If there are only others that pay,
+// the error names the bound of the first of them.
+func (c *step) chooseBound(candidates []HotWallet) (HotWallet, error) {
+	chain := c.Old.Request.Chain
+	if c.Old.Generation == 0 {
+		return ChooseWallet(candidates, chain)
+	}
+	unbound := func(h HotWallet) bool { return h.Unbound(c.Old.Said, c.Old.Generation) }
+	wallet, err := ChooseWallet(slices.DeleteFunc(slices.Clone(candidates), unbound), chain)
+	if other, none := ChooseWallet(candidates, chain); err != nil && none == nil {
+		err = fmt.Errorf("%w: %w", err, &UnsettledError{Open: Open{Chain: chain, Wallet: other.ID, Point: OpenBound}})
+	}
+	return wallet, err
 }
 
 // CompareWallets is the order of choice: never used first, then the longest

@@ -248,8 +248,8 @@ func (a *api) explain(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(open) == 0 {
-			return told, nil
+		if len(open) == 0 { // all of it is explained: the wallet is put on, and the chain begins again
+			return told, a.withdrawals.PutHotWallet(ctx, by, payingWallet)
 		}
 		o := open[0]
 		if slices.Contains(told, o) {
@@ -281,8 +281,6 @@ func (a *api) explained(ctx context.Context, by withdrawal.By, o *withdrawal.Ope
 			return err
 		}
 		return a.withdrawals.Say(ctx, event)
-	case withdrawal.OpenOutbound: // all of it is explained: the wallet is put on, and the chain begins again
-		return a.withdrawals.PutHotWallet(ctx, by, payingWallet)
 	}
 	// A payment of the service names its request, and this one names none.
 	return a.withdrawals.Say(ctx, withdrawal.Dropped{By: by, Wallet: o.Wallet, Tx: o.Hash, Output: uint32(o.Number), Reason: reason})

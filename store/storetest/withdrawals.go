@@ -46,6 +46,7 @@ func Withdrawals[T store.WithdrawalUnit](t *testing.T, open func(testing.TB) sto
 		{"what is said of wallets after a restore comes back in its order", of.statements},
 		{"after a restore a chain is started once no point stands open, and never before", of.unsettled},
 		{"a transaction that is filed whole explains one transfer of it", of.explainedOnce},
+		{"a wallet that is put after the start of a restored chain gets no job before its bound", of.lateWallet},
 		{"no chain is started beside a word that opens a point, whichever is first", of.startOrWord},
 		{"a transfer that nobody has claimed keeps back who has its payee", of.unclaimed},
 		{"a copy of any commit pays each request once, by the procedure", of.putBack},

@@ -66,3 +66,42 @@ func (w *withdrawals) beside(t *testing.T, first func(store.WithdrawalUnit) erro
 		return <-ended
 	}
 }
+
+// lateWallet: the copy lacks a hot wallet that has paid since, on a chain with inputs, and the host puts it only after the
+// chain was started, which could not ask for its bound. It gets no job, whoever orders, until an operator says that it
+// signed nothing; what it did sign is not told any more, since other wallets pay by then.
+func (w *withdrawals) lateWallet(t *testing.T) {
+	live(w.Store)
+	olga := by(withdrawal.Operator, time.Time{})
+	w.restored(t, 1)
+	Settle(t, w.service, utxos)
+	w.started(t, utxos)
+	late := withdrawal.HotWallet{ID: w.id(), Chain: utxos}
+	w.putWallet(t, late)
+	bound := withdrawal.Bound{By: olga, Wallet: late.ID, Coins: []string{"a:0"}, Source: withdrawal.SignerLog, Reason: "line 1"}
+	same(t, "what is open", must(w.service.Unsettled(ctx, utxos, 10))(t),
+		[]withdrawal.Open{{Chain: utxos, Wallet: late.ID, Point: withdrawal.OpenBound}})
+
+	if got := w.pending(t, utxos, time.Time{}); got.Job.Wallet != utxoHot {
+		t.Errorf("wallet %s pays, and its bound is not said", got.Job.Wallet)
+	}
+	retired := withdrawal.HotWallet{ID: utxoHot, Chain: utxos, Role: withdrawal.WalletRoleHot, Status: "retired"}
+	noError(t, w.service.PutHotWallet(ctx, olga, retired))
+	waits := w.approved(t, utxos, time.Time{})
+	order := w.enqueued(time.Time{}, withdrawal.Normal)
+	for _, err := range []error{errOf(w.service.Do(ctx, waits.Request.ID, order)),
+		errOf(w.service.Do(ctx, waits.Request.ID, withdrawal.Enqueued{By: order.By, Job: order.Job, AssetOnChain: tokenOnChain,
+			Wallets: must(w.service.HotWallets(ctx, utxos))(t)}))} {
+		refusedWith(t, err, withdrawal.ErrUnsettled, "an order")
+		refusedWith(t, err, withdrawal.ErrNoHotWallet, "an order")
+	}
+	refusedWith(t, w.service.Say(ctx, bound), statemachine.ErrInvalid, "coins, and the chain was started")
+	bound.Coins, bound.NoCoins = nil, true
+	noError(t, w.service.Say(ctx, bound))
+	if got := w.do(t, waits.Request.ID, order); got.Job.Wallet != late.ID {
+		t.Errorf("wallet %s pays", got.Job.Wallet)
+	}
+	if open := must(w.service.Unsettled(ctx, utxos, 10))(t); len(open) > 0 {
+		t.Errorf("%v is open", open)
+	}
+}
