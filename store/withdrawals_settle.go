@@ -46,6 +46,14 @@ func (s *Withdrawals) Say(ctx context.Context, ev withdrawal.Event) error {
 				}
 				r.Recovering, r.Generation, r.RestoredAt = state.Recovering && !state.Moved, state.Generation, state.RestoredAt
 			}
+			if _, is := ev.(withdrawal.Bound); is {
+				err := openOf(tx, r.Chain, func(w *withdrawal.Withdrawal) {
+					r.Dispatches = r.Dispatches || w.Job.Wallet == wallet && (w.Job.Dispatches > 0 || !w.Job.DispatchedAt.IsZero())
+				})
+				if err != nil {
+					return err
+				}
+			}
 			if not, is := ev.(withdrawal.NotThis); is {
 				of, err := tx.Withdrawals().Get(not.Request)
 				if err != nil {
@@ -185,7 +193,11 @@ func copyOf(tx WithdrawalUnit, chain uuid.UUID, generation int64) (c withdrawal.
 	}
 	for _, w := range wallets {
 		of := withdrawal.CopyWallet{HotWallet: w, Inputs: inputs[w.ID]}
-		if of.KnownDeep, of.First, err = knownDeep(tx, w, c.MadeAt()); err != nil {
+		of.KnownDeep, of.First, err = knownDeep(tx, w, c.MadeAt())
+		if err == nil && generation > 1 && of.KnownDeep > 0 {
+			of.KnownDeep, err = firstGap(tx, w, of.KnownDeep)
+		}
+		if err != nil {
 			return c, err
 		}
 		c.Wallets = append(c.Wallets, of)
@@ -282,6 +294,41 @@ func knownDeep(tx WithdrawalUnit, w withdrawal.HotWallet, madeAt time.Time) (dee
 		above = from
 	}
 	return 0, first, nil
+}
+
+// firstGap returns the lowest nonce of a wallet, above the lowest on file and below deep, that is neither on file nor told as
+// [withdrawal.Used], and deep if there is none. What an earlier restore has forgotten is such a gap if the database was
+// put back again before all was told, and a request above it was completed meanwhile.
+func firstGap(tx WithdrawalUnit, w withdrawal.HotWallet, deep uint64) (uint64, error) {
+	said, err := tx.HotWallets().Statements(w.Chain, 0)
+	if err != nil {
+		return 0, err
+	}
+	told := map[uint64]bool{}
+	for i := range said {
+		if s := &said[i]; s.Wallet == w.ID && s.Says == withdrawal.SaidUsed {
+			told[s.Number] = true
+		}
+	}
+	for next, from := uint64(0), uint64(0); ; {
+		owned, err := tx.HotWallets().NoncesFrom(w.ID, from)
+		if err != nil {
+			return 0, err
+		}
+		for i := range owned {
+			n := min(owned[i].Nonce, deep)
+			for ; next != 0 && next < n; next++ {
+				if !told[next] {
+					return next, nil
+				}
+			}
+			next = n + 1
+		}
+		if len(owned) == 0 || next > deep {
+			return deep, nil
+		}
+		from = next
+	}
 }
 
 // unclaimed tells the rule of a transfer that may have paid a request.

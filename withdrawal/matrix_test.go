@@ -272,7 +272,11 @@ elapsed     | illegal | - | - | - | - | - | pending | confirming | processing, r
 				if c.New.Request.Told != w.Request.Told {
 					limit++
 				}
-				if n := testing.AllocsPerRun(10, func() { _, _ = policy.Apply(w, ev) }); n > limit {
+				n := limit + 1
+				for try := 0; try < 5 && n > limit; try++ { // pools drop at random what is given back, with the race detector
+					n = testing.AllocsPerRun(10, func() { _, _ = policy.Apply(w, ev) })
+				}
+				if n > limit {
 					t.Errorf("%s in %s: %v allocations", e.name, name, n)
 				}
 			}

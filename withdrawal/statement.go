@@ -226,6 +226,7 @@ type Recovery struct {
 	RestoredAt time.Time   // when it was said that the database was put back: the copy is older; zero if nobody has
 	Said       []Statement // of the chain, of every generation
 	Stored     bool        // the request that [NotThis] names is stored, and of the chain
+	Dispatches bool        // an open request of the wallet was dispatched, which a [Bound] needs to know
 }
 
 // takes reports whether a statement about the chain is accepted: any statement while the chain is recovering. Otherwise
@@ -285,7 +286,7 @@ func (r *Recovery) toldOther(e *Unclaimed) bool {
 // refusal is a [statemachine.Refusal]; of several reasons the first of these is given: role or
 // actor, an unknown wallet, a chain that is not recovering, input.
 func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, error) {
-	s := statements{ev: ev, id: About(ev), chain: p.chain(r.Chain)}
+	s := statements{ev: ev, id: About(ev), chain: p.chain(r.Chain), dispatches: r.Dispatches}
 	by, _, reason, err := statemachine.Begin(ev, byOperator, now)
 	if err != nil {
 		return nil, s.refuse(err, reason)
@@ -360,12 +361,13 @@ func (p Policy) Statements(ev Event, r Recovery, now time.Time) ([]Statement, er
 
 // statements is the work on one event.
 type statements struct {
-	ev    Event
-	id    uuid.UUID
-	chain Chain
-	head  Statement
-	rows  []Statement
-	why   string // the first thing that is wrong
+	ev         Event
+	id         uuid.UUID
+	chain      Chain
+	head       Statement
+	rows       []Statement
+	why        string // the first thing that is wrong
+	dispatches bool
 }
 
 func (s *statements) refuse(err error, reason string) error {
@@ -434,7 +436,7 @@ func (s *statements) bound(e *Bound) {
 	switch {
 	case !e.Source.Valid():
 		s.bad("the source of the bound is needed")
-	case (e.Source == SignerList || c.AnswerWithin > 0) && !e.SignerEnded:
+	case (e.Source == SignerList || c.AnswerWithin > 0 || s.dispatches) && !e.SignerEnded:
 		s.bad("SignerEnded is needed: an entry of the signer's list that waits may be sent next week")
 	case c.Nonces && (e.Through < e.From || len(e.Coins) > 0 || e.Barrier != 0),
 		!c.Nonces && (e.Through != 0 || e.From != 0),

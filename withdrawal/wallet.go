@@ -123,6 +123,9 @@ func PutsWallets(by By) error {
 // Puts returns the wallet that is stored after h was said by a speaker whom [PutsWallets] allows; old is the stored
 // one, zero if there is none. open is what [Unexplained] returns for old, needed where [MustBeExplained].
 //
+// Only an operator switches a stored wallet on that does not pay: a host names its wallets at each start as the system,
+// and does not know whom an operator has switched off since. What it says of role and status is passed over then.
+//
 // While a point is open nobody switches the wallet on, and nobody gives a wallet with [WalletUnknown], which stops its
 // chain, another status: an operator is refused with [ErrUnsettled], in an [UnsettledError] of the first point. A host
 // names its wallets at each start as the system, so [WalletUnknown] stays whatever the system says: only an operator,
@@ -133,8 +136,11 @@ func Puts(by By, old, h HotWallet, open []Open) (HotWallet, error) {
 		return h, &statemachine.Refusal{Err: &UnsettledError{Open: open[0]}, Machine: "hot wallet", ID: old.ID.String(),
 			State: old.Role + ", " + old.Status, Event: "PutHotWallet"}
 	}
-	if barred || by.Role != Operator && old.Status == WalletUnknown {
+	switch {
+	case barred || by.Role != Operator && old.Status == WalletUnknown:
 		h.Status = WalletUnknown
+	case by.Role != Operator && old.ID != uuid.Nil && !old.Pays() && h.Pays():
+		h.Role, h.Status = old.Role, old.Status
 	}
 	return h, nil
 }

@@ -305,3 +305,44 @@ func TestRestored(t *testing.T) {
 		after.over(t, b.database, b.open(t)).recovering(t)
 	})
 }
+
+// A restore is of every domain that the database has, whatever the caller works with, and of a generation above all that
+// somebody has said of the switch by hand.
+func TestARestoreIsOfEveryDomainAndAboveEveryGeneration(t *testing.T) {
+	ctx := context.Background()
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		for name, said := range map[string]map[switches.Scope]int64{
+			"nothing by hand": {}, "everything": {switches.Everything: 1}, "everything, far above": {switches.Everything: 7},
+			"a chain": {switches.Chain(chain1): 3},
+		} {
+			s, db := newStore(t, d)
+			service, err := store.NewSwitches(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			olga := switches.By{Actor: "olga", Role: switches.Operator}
+			for scope, generation := range said {
+				if _, err := service.Recover(ctx, switches.Recovering{By: olga, Scope: scope, Level: switches.Send, Generation: generation, Reason: "x"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			some := db
+			some.opts.Domains = []store.Domain{store.DomainWallets}
+			some.restored(t, burned(1))
+			is, err := switchOf(t, db).State(ctx, switches.Chain(chain1))
+			if err != nil || !is.Recovering || is.Generation != max(1, said[switches.Everything]+1, said[switches.Chain(chain1)]+1) {
+				t.Errorf("%s: the chain is %+v, %v", name, is, err)
+			}
+			err = db.open(t).View(ctx, func(u store.Unit) error {
+				control, err := u.SwapHouse().Control(false)
+				if control.RecoveredAt.IsZero() {
+					t.Errorf("%s: swaps do not look back: %+v", name, control)
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}

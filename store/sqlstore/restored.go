@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/settlehq/settle/statemachine"
@@ -41,6 +42,8 @@ type Restore struct {
 //   - lines that are written from now on sort behind all stored lines, and observers go on from their cursors. Lines
 //     that were written after the copy are lost; an observer that has seen one of them gets [store.ErrCursor].
 //
+// It concerns every domain that the database has, whatever [Options].Domains says.
+//
 // Lossless does only the first and the last of these. The tables must be there, see [Migrate]. Restored waits for
 // transactions that write, and is called after the old processes have ended: docs/restore.md has the whole procedure.
 // settle does not know what was paid since the copy.
@@ -73,7 +76,7 @@ func (r *Restore) validate() error {
 }
 
 func restore(ctx context.Context, db *sql.DB, d Dialect, opts Options, r *Restore) error {
-	s, err := open(ctx, db, d, opts, func(syntax, context.Context, queryer) error { return nil })
+	s, err := openForRestore(ctx, db, d, opts)
 	if err != nil {
 		return err
 	}
@@ -91,12 +94,57 @@ func restore(ctx context.Context, db *sql.DB, d Dialect, opts Options, r *Restor
 					Machine: switches.Machine.Name(), ID: string(switches.Everything), Event: "Restored",
 					Outcome: statemachine.JournalDone, Via: "lossless"})
 			}
+			said, err := t.highestSaid()
+			if err != nil {
+				return err
+			}
 			_, err = service.Within(t).Recover(ctx, switches.Recovering{By: switches.By{Actor: r.Actor, Role: switches.Operator},
-				Scope: switches.Everything, Level: switches.Send, Generation: s.generation, Reason: r.Reason})
+				Scope: switches.Everything, Level: switches.Send, Generation: max(s.generation, said+1), Reason: r.Reason})
 			return inTurn(func() error { return err }, t.restoreSwaps, t.raiseFences)
 		})
 	}
 	return errors.Join(err, s.Close())
+}
+
+// openForRestore opens all domains that the database has, whatever the caller works with: what was put back is all of
+// them.
+func openForRestore(ctx context.Context, db *sql.DB, d Dialect, opts Options) (*Store, error) {
+	anywhere := func(syntax, context.Context, queryer) error { return nil }
+	s, err := open(ctx, db, d, opts, anywhere)
+	if err != nil {
+		return nil, err
+	}
+	known, err := s.applied(ctx, db)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	every := s.syntax
+	every.domains, opts.Domains = nil, nil
+	for _, m := range every.steps() {
+		if _, is := known[m.version]; is && m.domain != shared && m.domain != store.DomainSwitches && !slices.Contains(opts.Domains, m.domain) {
+			opts.Domains = append(opts.Domains, m.domain)
+		}
+	}
+	if err := s.Close(); err != nil {
+		return nil, err
+	}
+	return open(ctx, db, d, opts, anywhere)
+}
+
+// highestSaid is the highest generation that any row of the switch has, below that of the database where nobody said one
+// by hand. A restore is of a higher generation, or a scope that was started in a later one would go on.
+func (t *tx) highestSaid() (highest int64, err error) {
+	rows := t.Switches()
+	for after := switches.Scope(""); ; {
+		page, err := rows.List(after, store.MaxPage)
+		if err != nil || len(page) == 0 {
+			return highest, err
+		}
+		for i := range page {
+			highest = max(highest, page[i].Generation)
+		}
+		after = page[len(page)-1].Scope
+	}
 }
 
 const lastPlace = " FROM (SELECT * FROM @settle_places ORDER BY n DESC LIMIT 1) p"
