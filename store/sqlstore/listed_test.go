@@ -199,6 +199,7 @@ var listed = map[string]any{
 	"moveDeposits":            &moveDeposits,
 	"moveSeq":                 &moveSeq,
 	"moveSpenders":            &moveSpenders,
+	"newestTransition":        &newestTransition,
 	"nextFence":               &nextFence,
 	"nextPlace":               &nextPlace,
 	"noncesFrom":              &noncesFrom,

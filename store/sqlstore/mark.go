@@ -116,8 +116,13 @@ func (s *Store) putMark(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		head, err := t.head()
-		text = fmt.Sprintf("%s %d %s", now.UTC().Format(time.RFC3339Nano), generation, head)
+		// The head of the feed stays behind the oldest transaction that runs in the cluster; this is the newest line.
+		log, last, err := readTransitions(t, newestTransition[s.Dialect], nil, asText)
+		newest := store.Cursor("")
+		if len(log) > 0 {
+			newest = cursorOf(last, log[0])
+		}
+		text = fmt.Sprintf("%s %d %s", now.UTC().Format(time.RFC3339Nano), generation, newest)
 		return err
 	})
 	if err != nil {

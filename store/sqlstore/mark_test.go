@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,6 +126,41 @@ func TestACopyIsOlderOrYoungerThanTheMark(t *testing.T) {
 	said.opts.Mark = db.opts.Mark
 	said.restored(t, burned(1))
 	b.over(t, said, said.open(t)).recovers(t, "a person has told of the restore")
+}
+
+// The mark names the newest line, whatever other transaction has been open for long.
+func TestAMarkIsOfTheNewestLine(t *testing.T) {
+	ctx := context.Background()
+	both(t, func(t *testing.T, d sqlstore.Dialect) {
+		_, db := newStore(t, d)
+		db.opts.Mark = sqlstore.MarkFile(filepath.Join(t.TempDir(), "mark"))
+		b := bankOf(t, db, db.open(t), withdrawal.HotWallet{ID: named("wallet 1"), Chain: chain1})
+		if d == sqlstore.Postgres {
+			long, err := db.BeginTx(ctx, nil)
+			if err == nil {
+				_, err = long.Exec("SELECT pg_current_xact_id()")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer long.Rollback()
+		}
+		var marks []string
+		for range 2 {
+			b.goes(t, "a line more")
+			if _, err := b.KeepMark(ctx); err != nil {
+				t.Fatal(err)
+			}
+			text, err := db.opts.Mark.Get(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			marks = append(marks, text[strings.LastIndex(text, " ")+1:])
+		}
+		if marks[0] == marks[1] || len(marks[0]) < 20 {
+			t.Errorf("the marks are %v", marks)
+		}
+	})
 }
 
 // What cannot be compared is not opened.

@@ -32,7 +32,7 @@ var daily = map[string]*statement{
 	"depositsNamed": &depositsNamed, "depositsWaiting": &depositsWaiting, "depositsShaken": &depositsShaken, "tallyWaiting": &tallyWaiting,
 	"tallyShaken": &tallyShaken, "moveDeposits": &moveDeposits, "sightsOfTxs": &sightsOfTxs, "sightsOfOutputs": &sightsOfOutputs,
 	"journal on SQLite": journalBehind[SQLite], "journal on PostgreSQL": journalBehind[Postgres], "journalAt": &journalAt,
-	"transitionsOf": &transitionsOf, "transitionAt": &transitionAt, "last on SQLite": lastTransition[SQLite], "last on PostgreSQL": lastTransition[Postgres], "restored on PostgreSQL": &isRestored, "follow on SQLite": followTransitions[SQLite], "follow on PostgreSQL": followTransitions[Postgres],
+	"transitionsOf": &transitionsOf, "transitionAt": &transitionAt, "last on SQLite": lastTransition[SQLite], "last on PostgreSQL": lastTransition[Postgres], "newest on PostgreSQL": newestTransition[Postgres], "restored on PostgreSQL": &isRestored, "follow on SQLite": followTransitions[SQLite], "follow on PostgreSQL": followTransitions[Postgres],
 	"log on SQLite": writeTransitions[SQLite], "log on PostgreSQL": writeTransitions[Postgres],
 }
 

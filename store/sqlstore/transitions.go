@@ -95,6 +95,10 @@ var (
 		SQLite:   {text: transitionColumns + "ORDER BY n DESC LIMIT 1"},
 		Postgres: {text: transitionColumns + "WHERE horizon < " + oldest + " ORDER BY horizon DESC, n DESC LIMIT 1"},
 	}
+	newestTransition = map[Dialect]*statement{
+		SQLite:   lastTransition[SQLite],
+		Postgres: {text: transitionColumns + "ORDER BY horizon DESC, n DESC LIMIT 1"},
+	}
 	isRestored = statement{text: "SELECT " + restored}
 )
 

@@ -2950,6 +2950,10 @@ UPDATE @utxos AS u
 	FROM unnest($1::text::bigint[], $2::text::bigint[], $3::text::bigint[], $4::text::bigint[], $5::text::bigint[], $6::text::bytea[]) AS u(wallet_id, tx_id, output_index, old, spent_by, tx_hash)) AS r
 	WHERE u.wallet_id = r.wallet_id AND u.tx_id = r.tx_id AND u.output_index = r.output_index AND u.spent_by_tx_id IS NOT DISTINCT
 	FROM r.old;
+-- newestTransition
+SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data
+	FROM @transitions
+	ORDER BY horizon DESC, n DESC LIMIT 1;
 -- nextFence
 SELECT nextval('@wallet_lock_fences');
 -- nextPlace

@@ -2719,6 +2719,10 @@ UPDATE @utxos AS u
 	WHERE i.prev_hash = ?6 AND i.prev_index = ?3 AND i.wallet_id = ?1 AND i.tx_id = ?5) END
 	WHERE u.wallet_id = ?1 AND u.tx_id = ?2 AND u.output_index = ?3 AND u.spent_by_tx_id IS NOT DISTINCT
 	FROM ?4;
+-- newestTransition
+SELECT horizon, n, machine, id, version, from_status, trigger, to_status, at, actor, role, trace, reason, data
+	FROM @transitions
+	ORDER BY n DESC LIMIT 1;
 -- nextFence
 UPDATE @wallet_lock_fences
 	SET fence = fence + 1
