@@ -68,8 +68,20 @@ func (a *app) status(ctx context.Context, _ []string) error {
 	}
 	for _, w := range s.Switches {
 		if w.Level > switches.On || w.Recovering {
-			fmt.Fprintf(a.out, "stopped    %s at %v%s since %s by %s: %s\n", w.Scope, max(w.Level, w.Recovery),
-				map[bool]string{true: ", recovering"}[w.Recovering], stamp(w.Since), w.Actor, w.Reason)
+			text := fmt.Sprintf("stopped    %s at %v%s", w.Scope, max(w.Level, w.Recovery), map[bool]string{true: ", recovering"}[w.Recovering])
+			if !w.Since.IsZero() { // zero where nobody has stopped the scope, and a restore alone did
+				text += " since " + stamp(w.Since)
+			}
+			if w.Actor != "" {
+				text += " by " + w.Actor
+			}
+			if w.Reason != "" {
+				text += ": " + w.Reason
+			}
+			if w.Recovering && w.Scope == switches.Everything {
+				text += "; this one stays: settle start --recovery starts each scope by itself"
+			}
+			fmt.Fprintln(a.out, text)
 		}
 	}
 	for _, p := range s.Processes {
