@@ -35,9 +35,9 @@ type (
 		// With neither ([Chain.MinedWithin]): the height of the chain's tip now.
 		Barrier uint64
 		Source  BoundSource `json:",omitzero"`
-		// SignerEnded is required with [SignerList], and wherever a signer also sends ([Chain].AnswerWithin): each entry
-		// of its own list since the copy is sent, refused or cancelled at the signer, so that it sends none of them
-		// later, and the transaction of each is told by [Used].
+		// SignerEnded is required with [SignerList], and wherever a signer also sends: where [Chain].AnswerWithin is set, or an
+		// open request of the wallet was dispatched. Each entry of the signer's own list since the copy is sent, refused or
+		// cancelled at the signer, so that it sends none of them later, and the transaction of each is told by [Used].
 		SignerEnded bool
 		Reason      string // required: which log, which line
 	}
