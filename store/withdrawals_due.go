@@ -15,7 +15,8 @@ import (
 // PutHotWallet inserts wallets that pay, or sets role and status of stored ones, all in one transaction. A wallet that
 // is switched off begins nothing new in any transaction that begins after the call has returned; payments that are out
 // go on. A wallet that [withdrawal.NewHotWallet] refuses is [statemachine.ErrInvalid]. by is an operator, whose call is
-// in the journal with one line for each wallet, refused ones too; or the system, as when a host starts. Another role is
+// in the journal with one line for each wallet, refused ones too; or the system, as when a host starts, which switches no
+// stored wallet on: role and status of a wallet that does not pay stay as they are then. Another role is
 // [statemachine.ErrForbidden]. A wallet with an unexplained transaction cannot be switched on,
 // nor put off in a way that hides it: [withdrawal.ErrUnsettled], see [withdrawal.Puts].
 func (s *Withdrawals) PutHotWallet(ctx context.Context, by withdrawal.By, wallets ...withdrawal.HotWallet) error {
