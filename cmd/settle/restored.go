@@ -227,7 +227,7 @@ func (a *app) tells(to *cobra.Command) {
 	f.StringVar(&bound.coins, "coins", "", "with inputs: file with a coin a line")
 	f.BoolVar(&bound.none, "no-coins", false, "with inputs: the wallet had no coin, and got none")
 	f.Uint64Var(&bound.barrier, "barrier", 0, "with neither: height of the tip")
-	f.BoolVar(&bound.ended, "signer-ended", false, "with a signer list, or where the signer sends by itself: each entry has ended at the signer")
+	f.BoolVar(&bound.ended, "signer-ended", false, "with a signer list, or a signer that sends: each entry has ended at the signer")
 
 	var depth struct {
 		wallet string
