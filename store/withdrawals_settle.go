@@ -310,25 +310,15 @@ func firstGap(tx WithdrawalUnit, w withdrawal.HotWallet, deep uint64) (uint64, e
 			told[s.Number] = true
 		}
 	}
-	for next, from := uint64(0), uint64(0); ; {
-		owned, err := tx.HotWallets().NoncesFrom(w.ID, from)
-		if err != nil {
-			return 0, err
-		}
-		for i := range owned {
-			n := min(owned[i].Nonce, deep)
-			for ; next != 0 && next < n; next++ {
-				if !told[next] {
-					return next, nil
-				}
+	owned, err := tx.HotWallets().NoncesFrom(w.ID, 0)
+	for i := 1; i < len(owned) && err == nil; i++ {
+		for n := owned[i-1].Nonce + 1; n < min(owned[i].Nonce, deep); n++ {
+			if !told[n] {
+				return n, nil
 			}
-			next = n + 1
 		}
-		if len(owned) == 0 || next > deep {
-			return deep, nil
-		}
-		from = next
 	}
+	return deep, err
 }
 
 // unclaimed tells the rule of a transfer that may have paid a request.

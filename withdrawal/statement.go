@@ -367,7 +367,7 @@ type statements struct {
 	head       Statement
 	rows       []Statement
 	why        string // the first thing that is wrong
-	dispatches bool
+	dispatches bool   // see [Recovery].Dispatches
 }
 
 func (s *statements) refuse(err error, reason string) error {

@@ -28,10 +28,10 @@ func ChooseWallet(candidates []HotWallet, chain uuid.UUID) (HotWallet, error) {
 	return candidates[best], nil
 }
 
-// Unbound reports whether a hot wallet may have paid before a restore without anybody having told of it: it has never
-// been used since the copy was made, and no [Bound] of it was said in the generation of the restore. A start of the
-// chain asks for the bound of each wallet that is stored by then, so such a wallet was made later. It gets no job. said
-// are the statements about the chain; generation is that of the chain, 0 if the database was never put back.
+// Unbound reports whether a hot wallet may have paid before a restore without anybody having told of it: the records have
+// no payment of the wallet, and nobody has said its [Bound] in the generation of the restore. A start of the chain asks
+// for the bound of each wallet that is stored by then, so an unbound wallet was put later; it gets no job. said are the
+// statements about the chain; generation is that of the chain, 0 if the database was never put back.
 func (h *HotWallet) Unbound(said []Statement, generation int64) bool {
 	return generation != 0 && h.LastUsedAt.IsZero() && h.NextNonce == 0 && !slices.ContainsFunc(said, func(s Statement) bool {
 		return s.Wallet == h.ID && s.Generation >= generation && (s.Says == SaidThrough || s.Says == SaidCoins || s.Says == SaidUntil)

@@ -42,7 +42,8 @@ type Restore struct {
 //   - lines that are written from now on sort behind all stored lines, and observers go on from their cursors. Lines
 //     that were written after the copy are lost; an observer that has seen one of them gets [store.ErrCursor].
 //
-// It concerns every domain that the database has, whatever [Options].Domains says.
+// It concerns every domain that the database has, whatever [Options].Domains says, so the tables of all of them have to
+// be as this version of the package needs them: else it is [ErrOldTables] or [ErrNewerTables], and nothing is changed.
 //
 // Lossless does only the first and the last of these. The tables must be there, see [Migrate]. Restored waits for
 // transactions that write, and is called after the old processes have ended: docs/restore.md has the whole procedure.
@@ -131,8 +132,9 @@ func openForRestore(ctx context.Context, db *sql.DB, d Dialect, opts Options) (*
 	return open(ctx, db, d, opts, anywhere)
 }
 
-// highestSaid is the highest generation that any row of the switch has, below that of the database where nobody said one
-// by hand. A restore is of a higher generation, or a scope that was started in a later one would go on.
+// highestSaid is the highest generation that any row of the switch has. It is below that of the database unless somebody
+// has said a generation by hand. A restore needs a higher one: a scope whose row has the same or a higher generation than
+// the restore counts as started since.
 func (t *tx) highestSaid() (highest int64, err error) {
 	rows := t.Switches()
 	for after := switches.Scope(""); ; {
